@@ -18,7 +18,7 @@ import type { LedgerMonth } from '#store/ports/ledgers.ts'
 import type { Store } from '#store/ports/store.ts'
 import { contentVersions, toTransactionObject } from '#syncs/event-objects.ts'
 import { encodeLedger, makeEntries } from '#syncs/ledger-code.ts'
-import { collectNews, type News } from '#syncs/news.ts'
+import { collectNews, type RowChanges } from '#syncs/news.ts'
 import { setPrint } from '#syncs/print-table.ts'
 import { makeEvents } from '#webhooks/envelope.ts'
 import { fillFleet } from './fleet/fill.ts'
@@ -90,7 +90,7 @@ interface Sync {
 const rowsPerTurn = 100
 
 /** From the rows to what is new. */
-async function diff({ store, pages, key, rows }: Sync): Promise<News> {
+async function diff({ store, pages, key, rows }: Sync): Promise<RowChanges> {
   const collector = collectNews({
     key,
     accountIds: pages.accountIds,
@@ -106,7 +106,7 @@ async function diff({ store, pages, key, rows }: Sync): Promise<News> {
 }
 
 /** From what is new to the committed transaction. */
-async function commit({ store, owner, runId }: Sync, news: News): Promise<void> {
+async function commit({ store, owner, runId }: Sync, news: RowChanges): Promise<void> {
   const now = Date.now()
   const { new: added, updated } = news
   const draft = { ...owner, runId, type: 'transactions.synced', createdAt: now } as const

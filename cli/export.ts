@@ -6,11 +6,12 @@
 import type { Account, Balance } from '#contract/resources.ts'
 import type { ExportedRow, Exporter, ExportSubject } from '#exports/exporter.ts'
 import { makeExporter } from '#exports/make-exporter.ts'
+import type { Environment } from '#settings/config-types.ts'
 import { ApiError, Tributary, TributaryError } from '../sdk/typescript/index.js'
 import type { ExportStart } from './export-command.ts'
 import { toPrintable } from './printable.ts'
 import { readSecrets, type SecretInput } from './read-secrets.ts'
-import { type Environment, Refusal } from './server.ts'
+import { Refusal } from './server.ts'
 
 export interface ExportTerminal {
   readonly environment: Environment

@@ -4,15 +4,10 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Environment } from '#settings/config-types.ts'
 import { findForgery } from '#webhooks/sign.ts'
 import { toPrintable } from './printable.ts'
-import {
-  type Server as AdminServer,
-  callServer,
-  type Environment,
-  findServer,
-  Refusal,
-} from './server.ts'
+import { type Server as AdminServer, callServer, findServer, Refusal } from './server.ts'
 
 export interface ListenStart {
   /** Id or e-mail address. */

@@ -3,7 +3,7 @@
  * reports which step fails, why, and what to do. It sends only what clients send; it uses no person's token,
  * and without a key it ends where a person would have to sign in.
  */
-import { makeChecks, type Step } from './mcp-handshake.ts'
+import { type HandshakeStep, makeChecks } from './mcp-handshake.ts'
 
 export interface McpDoctorStart {
   /** As it would be given to an agent. */
@@ -15,13 +15,13 @@ export interface McpDoctorStart {
 
 /** In the format of the server's own doctor. */
 export interface McpDiagnosis {
-  readonly status: Step['status']
-  readonly checks: readonly Step[]
+  readonly status: HandshakeStep['status']
+  readonly checks: readonly HandshakeStep[]
 }
 
 /** Runs the steps until one fails; the later ones depend on it. */
 export async function examineMcp(start: McpDoctorStart): Promise<McpDiagnosis> {
-  const checks: Step[] = []
+  const checks: HandshakeStep[] = []
   for (const check of makeChecks(start)) {
     const step = await check()
     checks.push(step)

@@ -4,9 +4,9 @@
  * trusted.
  */
 import { createHash, randomBytes } from 'node:crypto'
-import { type Answer, ask, reasonOf } from './mcp-request.ts'
+import { ask, type McpAnswer, reasonOf } from './mcp-request.ts'
 
-export interface Step {
+export interface HandshakeStep {
   readonly name: string
   readonly status: 'ok' | 'error'
   readonly message: string
@@ -14,7 +14,7 @@ export interface Step {
   readonly action: string | null
 }
 
-type Check = () => Promise<Step>
+type Check = () => Promise<HandshakeStep>
 type Fields = Readonly<Record<string, unknown>>
 
 const callback = 'http://127.0.0.1:53682/callback'
@@ -139,7 +139,7 @@ const registration = {
   token_endpoint_auth_method: 'none',
 }
 
-type Outcome = Omit<Step, 'name'>
+type Outcome = Omit<HandshakeStep, 'name'>
 
 const ok = (message: string): Outcome => ({ status: 'ok', message, action: null })
 const fault = (message: string, action: string): Outcome => ({ status: 'error', message, action })
@@ -167,7 +167,7 @@ function checkAddress(url: string): Outcome {
   return fault('http', 'Serve it by https: agents refuse to send tokens over http')
 }
 
-function adviseChallenge({ status }: Answer): string {
+function adviseChallenge({ status }: McpAnswer): string {
   switch (status) {
     case 403:
       return 'The server does not know this name: set BASE_URL or MCP_URL to it, and let the proxy forward Host'
@@ -224,7 +224,7 @@ async function checkSignIn(
   return fault(`the browser is answered ${problem}`, 'See the log of the server')
 }
 
-function judgeTools(answer: Answer): Outcome {
+function judgeTools(answer: McpAnswer): Outcome {
   const { tools } = fieldsOf(answer.body.result)
   if (Array.isArray(tools) && tools.length > 0) return ok(`${tools.length} tools`)
   return fault(
@@ -239,7 +239,7 @@ async function readDocument(url: string): Promise<Fields> {
   throw new Error(`${url} answers ${status}`)
 }
 
-function messageOf({ body }: Answer): string {
+function messageOf({ body }: McpAnswer): string {
   return shown(fieldsOf(body.error).message)
 }
 

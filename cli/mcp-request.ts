@@ -2,7 +2,7 @@
  * One bounded HTTP exchange of the MCP doctor: JSON in both directions; redirects are reported, not followed.
  */
 
-export interface Answer {
+export interface McpAnswer {
   readonly status: number
   readonly headers: Headers
   /** Empty when the body is not a JSON object, or too long. */
@@ -16,7 +16,7 @@ const maxBytes = 1024 * 1024
 export async function ask(
   url: string,
   sent: { readonly body?: object; readonly headers?: Readonly<Record<string, string>> } = {},
-): Promise<Answer> {
+): Promise<McpAnswer> {
   const response = await fetch(url, {
     method: sent.body === undefined ? 'GET' : 'POST',
     headers: {
@@ -39,7 +39,7 @@ export async function ask(
   return { status, headers, body: parse(Buffer.concat(chunks).toString('utf8')) }
 }
 
-function parse(text: string): Answer['body'] {
+function parse(text: string): McpAnswer['body'] {
   try {
     const value: unknown = JSON.parse(text)
     return typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : {}

@@ -3,6 +3,8 @@
  * usage. With `--json` standard output is one JSON document or nothing, and a refusal is an envelope on
  * standard error.
  */
+
+import type { Environment } from '#settings/config-types.ts'
 import packageFile from '../package.json' with { type: 'json' }
 import type { Command } from './command.ts'
 import { mcpDoctor } from './commands.ts'
@@ -15,8 +17,7 @@ import { render } from './render.ts'
 import {
   type Call,
   callServer,
-  type Environment,
-  type ErrorEnvelope,
+  type ErrorBody,
   findServer,
   Refusal,
   type Server,
@@ -172,7 +173,7 @@ function explain(command: Command, thrown: unknown): unknown {
   return new Refusal({ error: { ...error, details } }, { cause: thrown })
 }
 
-function toSentence({ error }: ErrorEnvelope): string {
+function toSentence({ error }: ErrorBody): string {
   const code = error.code === undefined ? '' : ` (${error.code})`
   const lines = [
     `tributary: ${error.message}${code}`,

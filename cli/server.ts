@@ -2,23 +2,23 @@
  * The admin API from the command's side: its address, its token, and one bounded call. Every failure is a
  * Refusal with the error envelope that is shown.
  */
+
 import { readFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { Environment } from '#settings/config-types.ts'
 import {
   type EnvironmentFile,
   EnvironmentFileError,
   readEnvironmentFile,
 } from '#src/settings/environment-file.ts'
 
-export type Environment = Readonly<Record<string, string | undefined>>
-
 export interface Server {
   readonly url: string
   readonly token: string
 }
 
-export interface ErrorEnvelope {
+export interface ErrorBody {
   readonly error: {
     readonly message: string
     readonly code?: string
@@ -29,11 +29,11 @@ export interface ErrorEnvelope {
 /** The call was refused, or could not be made: exit code 1. */
 export class Refusal extends Error {
   override readonly name = 'Refusal'
-  readonly envelope: ErrorEnvelope
+  readonly envelope: ErrorBody
   /** The status of the server's answer; null when the refusal is the command's own. */
   readonly status: number | null
   constructor(
-    envelope: ErrorEnvelope,
+    envelope: ErrorBody,
     options: { readonly status?: number; readonly cause?: unknown } = {},
   ) {
     super(envelope.error.message, { cause: options.cause })
@@ -214,14 +214,14 @@ function parse(text: string): unknown {
   }
 }
 
-function isEnvelope(answer: unknown): answer is ErrorEnvelope {
+function isEnvelope(answer: unknown): answer is ErrorBody {
   if (typeof answer !== 'object' || answer === null || !('error' in answer)) return false
   const { error } = answer
   return typeof error === 'object' && error !== null && 'message' in error
 }
 
 /** A 500 has no details; the server's log has them under this id. */
-function withRequestId(envelope: ErrorEnvelope, status: number, id: string | null): ErrorEnvelope {
+function withRequestId(envelope: ErrorBody, status: number, id: string | null): ErrorBody {
   if (status !== 500 || id === null) return envelope
   const details = [...(envelope.error.details ?? []), `X-Request-Id: ${id}`]
   return { error: { ...envelope.error, details } }

@@ -3,8 +3,8 @@
  * service, and refuses to run beside one. What is copied, and how it is verified, is defined in
  * `src/store/copy-store.ts`.
  */
-import { describeFailure } from '#app/welcome.ts'
-import type { Config } from '#settings/config-types.ts'
+import { describeStartFailure } from '#app/welcome.ts'
+import type { Config, Environment } from '#settings/config-types.ts'
 import { loadSecrets, SecretsError } from '#settings/secrets.ts'
 import { ConfigError, readConfig } from '#src/config.ts'
 import { EnvironmentFileError, readEnvironmentFile } from '#src/settings/environment-file.ts'
@@ -12,7 +12,7 @@ import { settings } from '#src/settings/settings.ts'
 import { type CopiedTable, type CopyProgress, copyStore } from '#store/copy-store.ts'
 import { StoreCopyError, StoreOpenError, StoreUnavailableError } from '#store/failure.ts'
 import { readSecrets, type SecretInput } from './read-secrets.ts'
-import { type Environment, Refusal } from './server.ts'
+import { Refusal } from './server.ts'
 import type { StoreCopyStart } from './store-copy-command.ts'
 
 export interface StoreCopyTerminal {
@@ -144,7 +144,7 @@ function toRefusal(error: unknown, hasBegun: boolean): unknown {
     error instanceof StoreOpenError ||
     error instanceof StoreUnavailableError ||
     error instanceof SecretsError
-  return isKnown ? refusal(describeFailure(error), hasBegun, error) : error
+  return isKnown ? refusal(describeStartFailure(error), hasBegun, error) : error
 }
 
 function refusal(message: string, hasBegun = false, cause?: unknown): Refusal {

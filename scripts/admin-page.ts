@@ -3,7 +3,7 @@
  * the rest of the page stays as it is.
  */
 import { addSchema, type Json, type JsonObject, makeSchemas } from '#contract/openapi-schemas.ts'
-import { type AdminCall, statusOf } from '#doors/admin/table/call.ts'
+import { type AdminCall, replyStatusOf } from '#doors/admin/table/call.ts'
 import { listFields, toSentence } from '#doors/admin/table/input-fields.ts'
 import { adminChapters } from '#doors/admin/table/table.ts'
 
@@ -41,7 +41,7 @@ function makeBlock(calls: readonly AdminCall[]): string {
 
 function makeRow(call: AdminCall, shape: string): string {
   const { route, summary, description, audit = [] } = call
-  const status = statusOf(call)
+  const status = replyStatusOf(call)
   const cells = [
     code(route),
     [toSentence(summary), description ?? []].flat().join(' '),

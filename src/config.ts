@@ -4,10 +4,11 @@
  */
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
+import type { Origins } from '#contract/origins.ts'
 import { isZone } from '#kernel/time.ts'
 import { factsOf, personalVariables, providerNames } from '#providers/all-facts.ts'
-import { findContradictions, findWarnings } from '#settings/config-check.ts'
-import type { Config, Environment, Origins } from '#settings/config-types.ts'
+import { findConfigWarnings, findContradictions } from '#settings/config-check.ts'
+import type { Config, Environment } from '#settings/config-types.ts'
 import { type EnvironmentFile, readEnvironmentFile } from '#settings/environment-file.ts'
 import { toListener } from '#settings/listener.ts'
 import { findMisplacedKeys } from '#settings/misplaced-keys.ts'
@@ -83,7 +84,7 @@ export function readConfig(
     ...config,
     given: listGiven(environment),
     environmentFile: file && { path: file.path, names: listFromFile(file, own) },
-    warnings: [...findWarnings(config, given, environment), ...findExposedFile(file)],
+    warnings: [...findConfigWarnings(config, given, environment), ...findExposedFile(file)],
   })
 }
 

@@ -8,7 +8,7 @@ import { findCommand } from '#app/command.ts'
 import { makeCodeCheck } from '#app/own-code.ts'
 import { findCollect, settleMemoryLater } from '#app/settle-memory.ts'
 import { handleUncaughtErrors } from '#app/uncaught-errors.ts'
-import { describeFailure, printWelcome } from '#app/welcome.ts'
+import { describeStartFailure, printWelcome } from '#app/welcome.ts'
 import { demandFiles, readOpenFiles } from '#doors/connection-limits.ts'
 import { type Clock, systemClock } from '#kernel/time.ts'
 import type { Demo } from '#sandbox/demo.ts'
@@ -176,6 +176,6 @@ start(running).catch((error: unknown) => {
   // A stop during the start closes what is being opened, so opening fails: not a failed start, the stop
   // continues and ends the process.
   if (running.stopping) return
-  process.stderr.write(`tributary: ${describeFailure(error)}\n`)
+  process.stderr.write(`tributary: ${describeStartFailure(error)}\n`)
   process.exit(1)
 })

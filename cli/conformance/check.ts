@@ -4,7 +4,7 @@
  * that was kept.
  */
 
-export interface Check<On> {
+export interface ConformanceCheck<On> {
   /** The promise in plain words. */
   readonly name: string
   /** Where it is written: a section of docs/contract.md, or a reading. */
@@ -14,13 +14,13 @@ export interface Check<On> {
   readonly run: (on: On) => Promise<void>
 }
 
-export interface Subject<On> {
+export interface CheckGroup<On> {
   readonly name: string
-  readonly checks: readonly Check<On>[]
+  readonly checks: readonly ConformanceCheck<On>[]
 }
 
 /** The promise was not kept. */
-export class Failure extends Error {
+export class CheckFailure extends Error {
   override readonly name = 'Failure'
   readonly expected: string
   readonly seen: string
@@ -38,7 +38,7 @@ export class Skipped extends Error {
 
 /** @throws Failure unless `holds`. */
 export function expect(holds: boolean, expected: string, seen: unknown): asserts holds {
-  if (!holds) throw new Failure(expected, show(seen))
+  if (!holds) throw new CheckFailure(expected, show(seen))
 }
 
 /** @throws Skipped */

@@ -5,7 +5,7 @@
  */
 import { operations } from '#contract/operations.ts'
 import { Skipped } from './check.ts'
-import { type Answer, exchange } from './exchange.ts'
+import { type ServerAnswer, sendRequest } from './exchange.ts'
 
 export interface ClientOptions {
   readonly baseUrl: string
@@ -16,7 +16,7 @@ export interface ClientOptions {
   readonly tell: (line: string) => void
 }
 
-export interface Sent {
+export interface SendOptions {
   readonly method?: string
   /** Absent: the key; null: no header. */
   readonly authorization?: string | null
@@ -25,10 +25,10 @@ export interface Sent {
 export interface Client {
   readonly baseUrl: string
   /** In the order of the requests. */
-  readonly answers: readonly Answer[]
-  ask(path: string, sent?: Sent): Promise<Answer>
+  readonly answers: readonly ServerAnswer[]
+  ask(path: string, sent?: SendOptions): Promise<ServerAnswer>
   /** The answer that this path had before, else it is asked for. */
-  once(path: string): Promise<Answer>
+  once(path: string): Promise<ServerAnswer>
 }
 
 interface Window {
@@ -43,11 +43,11 @@ const maxWaitMs = 90_000
 const maxTries = 3
 
 export function makeClient(options: ClientOptions): Client {
-  const answers: Answer[] = []
-  const known = new Map<string, Answer>()
+  const answers: ServerAnswer[] = []
+  const known = new Map<string, ServerAnswer>()
   const windows = new Map<string, Window>()
 
-  async function ask(path: string, sent: Sent = {}): Promise<Answer> {
+  async function ask(path: string, sent: SendOptions = {}): Promise<ServerAnswer> {
     const bucket = bucketOf(path, sent)
     for (let tries = 1; ; tries += 1) {
       await waitForWindow(options, windows.get(bucket))
@@ -74,25 +74,29 @@ export function makeClient(options: ClientOptions): Client {
   }
 }
 
-function send({ baseUrl, key }: ClientOptions, path: string, sent: Sent): Promise<Answer> {
+function send(
+  { baseUrl, key }: ClientOptions,
+  path: string,
+  sent: SendOptions,
+): Promise<ServerAnswer> {
   const { method = 'GET', authorization = `Bearer ${key}` } = sent
   const headers = {
     accept: 'application/json',
     'user-agent': 'tributary-conformance',
     ...(authorization === null ? {} : { authorization }),
   }
-  return exchange({ method, url: baseUrl + path, path, headers, timeoutMs })
+  return sendRequest({ method, url: baseUrl + path, path, headers, timeoutMs })
 }
 
 /** Limits are per bucket and credential; what has no bucket of a key is counted before the key is known. */
-function bucketOf(path: string, { method = 'GET', authorization }: Sent): string {
+function bucketOf(path: string, { method = 'GET', authorization }: SendOptions): string {
   const [name] = path.split('?')
   const found = operations.find((operation) => operation.path === name)
   if (found === undefined || method !== 'GET') return 'none'
   return authorization === undefined ? found.bucket : `before ${authorization}`
 }
 
-function readWindow({ headers }: Answer): Window | null {
+function readWindow({ headers }: ServerAnswer): Window | null {
   const read = (name: string) => {
     const text = headers.get(name) ?? ''
     return /^\d{1,12}$/.test(text) ? Number(text) : null

@@ -4,9 +4,10 @@
  * failed; 1: one did, or the server does not accept the key.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Environment } from '#settings/config-types.ts'
 import { readSecrets, type SecretInput } from '../read-secrets.ts'
-import { type Environment, Refusal } from '../server.ts'
-import { Failure } from './check.ts'
+import { Refusal } from '../server.ts'
+import { CheckFailure } from './check.ts'
 import { makeClient } from './client.ts'
 import { type ConformanceStart, isSecret, secretRule } from './conformance-command.ts'
 import { dates } from './dates.ts'
@@ -17,8 +18,8 @@ import { headers } from './headers.ts'
 import { limits } from './limits.ts'
 import { paging } from './paging.ts'
 import { receiverSubject } from './receiver.ts'
-import { examine, type Finding, renderFinding, renderSummary, toReport } from './report.ts'
-import { makeSession, type Session } from './session.ts'
+import { type CheckFinding, examine, renderFinding, renderSummary, toReport } from './report.ts'
+import { type CheckSession, makeSession } from './session.ts'
 import { shapes } from './shapes.ts'
 
 /** The last two look at every answer of the run. */
@@ -51,7 +52,7 @@ export async function runConformance(start: ConformanceStart, terminal: Outside)
   if (start.of === 'receiver' && !isSecret(secret)) throw refusal(secretRule)
   // A server may repeat what it was sent.
   const hide = (text: string) => text.replaceAll(secret, '[secret]')
-  const found = (finding: Finding) => {
+  const found = (finding: CheckFinding) => {
     if (!start.json) terminal.out(hide(renderFinding(finding)))
   }
   const findings =
@@ -75,8 +76,11 @@ interface ServerStart {
 
 async function examineServer(
   { baseUrl, key, isQuick }: ServerStart,
-  { terminal, found }: { readonly terminal: Outside; readonly found: (finding: Finding) => void },
-): Promise<readonly Finding[]> {
+  {
+    terminal,
+    found,
+  }: { readonly terminal: Outside; readonly found: (finding: CheckFinding) => void },
+): Promise<readonly CheckFinding[]> {
   const client = makeClient({
     baseUrl,
     key,
@@ -90,7 +94,7 @@ async function examineServer(
 }
 
 /** Without access every check would fail or be skipped, which would say nothing of the server. */
-async function expectAccess({ client }: Session): Promise<void> {
+async function expectAccess({ client }: CheckSession): Promise<void> {
   try {
     const answer = await client.once('/v1/connections')
     if (answer.status !== 401 && answer.status !== 403) return
@@ -98,7 +102,7 @@ async function expectAccess({ client }: Session): Promise<void> {
       `The server refuses this key: ${answer.status} ${String(errorOf(answer).message)}`,
     )
   } catch (error) {
-    if (!(error instanceof Failure)) throw error
+    if (!(error instanceof CheckFailure)) throw error
     throw refusal(`${client.baseUrl}: ${error.seen}`)
   }
 }

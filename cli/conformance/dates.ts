@@ -1,12 +1,12 @@
 /** Checks of `from` and `to`: what is refused and how, and that rows are of the days that were asked for. */
 import { expect, skip } from './check.ts'
-import { type Answer, describe, errorOf, rowsOf } from './exchange.ts'
+import { describe, errorOf, rowsOf, type ServerAnswer } from './exchange.ts'
 import {
+  type CheckSession,
   nobodysId,
   rowsPath,
   type ServerCheck,
-  type ServerSubject,
-  type Session,
+  type ServerChecks,
 } from './session.ts'
 
 const clause = 'R14'
@@ -15,7 +15,7 @@ const base = `/v1/transactions?connectionId=${nobodysId}&accountId=${nobodysId}`
 const dayMs = 86_400_000
 const toDay = (at: number) => new Date(at).toISOString().slice(0, 10)
 
-function expectDates(answer: Answer, fields: readonly string[]): void {
+function expectDates(answer: ServerAnswer, fields: readonly string[]): void {
   const { message, code, details } = errorOf(answer)
   const lines = Array.isArray(details) ? details.map(String) : []
   const areNamed = fields.every((field) => lines.some((line) => line.startsWith(`${field}: `)))
@@ -76,7 +76,7 @@ const refused: readonly ServerCheck[] = [
   ),
 ]
 
-async function readRows(session: Session) {
+async function readRows(session: CheckSession) {
   const { connectionId, accountId } = await session.bankAccount()
   const place = { connectionId, accountId }
   const year = await session.client.once(`${rowsPath(place, session.now())}&limit=500`)
@@ -146,4 +146,4 @@ const windows: readonly ServerCheck[] = [
   },
 ]
 
-export const dates: ServerSubject = { name: 'dates', checks: [...refused, ...windows] }
+export const dates: ServerChecks = { name: 'dates', checks: [...refused, ...windows] }

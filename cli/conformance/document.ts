@@ -5,14 +5,14 @@
 import { operations } from '#contract/operations.ts'
 import { expect } from './check.ts'
 import { describe, fieldsOf } from './exchange.ts'
-import type { ServerCheck, ServerSubject, Session } from './session.ts'
+import type { CheckSession, ServerCheck, ServerChecks } from './session.ts'
 
 const clause = 'contract, The public contract'
 const noKey = { authorization: null }
 
 type Fields = Readonly<Record<string, unknown>>
 
-async function readDocument({ client }: Session): Promise<Fields> {
+async function readDocument({ client }: CheckSession): Promise<Fields> {
   return fieldsOf((await client.ask('/openapi.json', noKey)).body)
 }
 
@@ -82,4 +82,4 @@ const checks: readonly ServerCheck[] = [
   },
 ]
 
-export const documentSubject: ServerSubject = { name: 'description', checks }
+export const documentSubject: ServerChecks = { name: 'description', checks }

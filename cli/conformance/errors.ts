@@ -4,20 +4,20 @@
  */
 import { randomBytes } from 'node:crypto'
 import { expect, show, skip } from './check.ts'
-import type { Sent } from './client.ts'
-import { type Answer, describe, errorOf } from './exchange.ts'
+import type { SendOptions } from './client.ts'
+import { describe, errorOf, type ServerAnswer } from './exchange.ts'
 import {
+  type CheckSession,
   holdingsPath,
   nobodysId,
   type ServerCheck,
-  type ServerSubject,
-  type Session,
+  type ServerChecks,
 } from './session.ts'
 
 /** A token that no server gave out; it shares no beginning with a real key. */
 const madeUp = () => `conformance-${randomBytes(12).toString('hex')}`
 
-function expectError(answer: Answer, status: number, code: string | undefined): void {
+function expectError(answer: ServerAnswer, status: number, code: string | undefined): void {
   const wanted = `${status} ${code ?? 'without code'}`
   expect(answer.status === status && errorOf(answer).code === code, wanted, describe(answer))
 }
@@ -27,7 +27,7 @@ function refusal(
   name: string,
   clause: string,
   wanted: { readonly status: number; readonly code?: string; readonly details?: string },
-  path: string | ((session: Session) => Promise<string>),
+  path: string | ((session: CheckSession) => Promise<string>),
 ): ServerCheck {
   return {
     name,
@@ -58,7 +58,7 @@ function unauthorized(name: string, code: string, authorization: () => string | 
 
 const notFound = { status: 404, code: 'not_found' } as const
 
-function unknown(name: string, path: string, sent: Sent = {}): ServerCheck {
+function unknown(name: string, path: string, sent: SendOptions = {}): ServerCheck {
   return {
     name,
     clause: 'R3, R4',
@@ -212,7 +212,7 @@ const unfit: readonly ServerCheck[] = [
 function wrongCategory(
   what: string,
   endpoint: RegExp,
-  path: (session: Session) => Promise<string>,
+  path: (session: CheckSession) => Promise<string>,
 ): ServerCheck {
   return {
     name: `${what} are 400 wrong_endpoint_for_category, and the message names the right endpoint`,
@@ -248,10 +248,10 @@ const envelope: ServerCheck = {
   },
 }
 
-export const errors: ServerSubject = {
+export const errors: ServerChecks = {
   name: 'errors',
   checks: [...credentials, ...paths, ...parameters, ...unfit],
 }
 
 /** Looks at every answer, so it runs last. */
-export const envelopes: ServerSubject = { name: 'errors', checks: [envelope] }
+export const envelopes: ServerChecks = { name: 'errors', checks: [envelope] }

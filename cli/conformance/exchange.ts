@@ -2,9 +2,9 @@
  * One bounded HTTP exchange of the conformance kit, of any method and with any headers: redirects are
  * reported and not followed, a body has an end, and an answer has a deadline.
  */
-import { Failure } from './check.ts'
+import { CheckFailure } from './check.ts'
 
-export interface Answer {
+export interface ServerAnswer {
   readonly method: string
   /** Path and query below the base URL. */
   readonly path: string
@@ -15,7 +15,7 @@ export interface Answer {
   readonly body: unknown
 }
 
-export interface Asked {
+export interface SentRequest {
   readonly method: string
   readonly url: string
   /** As the report shows it: without the base URL. */
@@ -28,7 +28,7 @@ export interface Asked {
 const maxBytes = 32 * 1024 * 1024
 
 /** @throws Failure when there is no answer in time. */
-export async function exchange(asked: Asked): Promise<Answer> {
+export async function sendRequest(asked: SentRequest): Promise<ServerAnswer> {
   const { method, path } = asked
   try {
     const response = await fetch(asked.url, {
@@ -48,8 +48,8 @@ export async function exchange(asked: Asked): Promise<Answer> {
       body: parse(text),
     }
   } catch (error) {
-    if (error instanceof Failure) throw error
-    throw new Failure(`an answer to ${method} ${path}`, reasonOf(error, asked.timeoutMs))
+    if (error instanceof CheckFailure) throw error
+    throw new CheckFailure(`an answer to ${method} ${path}`, reasonOf(error, asked.timeoutMs))
   }
 }
 
@@ -58,7 +58,7 @@ async function readText(response: Response): Promise<string> {
   let size = 0
   for await (const chunk of response.body ?? []) {
     size += chunk.length
-    if (size > maxBytes) throw new Failure(`an answer of at most ${maxBytes} bytes`, 'more')
+    if (size > maxBytes) throw new CheckFailure(`an answer of at most ${maxBytes} bytes`, 'more')
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')
@@ -81,7 +81,7 @@ function reasonOf(error: unknown, timeoutMs: number): string {
 }
 
 /** How the report names an answer. */
-export function describe({ method, path, status, text }: Answer): string {
+export function describe({ method, path, status, text }: ServerAnswer): string {
   return `${method} ${path} → ${status} ${text}`
 }
 
@@ -93,15 +93,15 @@ export function fieldsOf(value: unknown): Fields {
 }
 
 /** The objects of a list; empty where there is none. */
-export function rowsOf({ body }: Answer, name = 'data'): readonly Fields[] {
+export function rowsOf({ body }: ServerAnswer, name = 'data'): readonly Fields[] {
   const rows = fieldsOf(body)[name]
   return Array.isArray(rows) ? rows.map(fieldsOf) : []
 }
 
-export function errorOf({ body }: Answer): Fields {
+export function errorOf({ body }: ServerAnswer): Fields {
   return fieldsOf(fieldsOf(body).error)
 }
 
-export function pagesOf({ body }: Answer): Fields {
+export function pagesOf({ body }: ServerAnswer): Fields {
   return fieldsOf(fieldsOf(body).pagination)
 }

@@ -3,13 +3,14 @@
  * its own.
  */
 import { expect, skip } from './check.ts'
-import { type Answer, describe } from './exchange.ts'
-import { nobodysId, rowsPath, type ServerCheck, type ServerSubject } from './session.ts'
+import { describe, type ServerAnswer } from './exchange.ts'
+import { nobodysId, rowsPath, type ServerCheck, type ServerChecks } from './session.ts'
 
 const clause = 'contract, Common response headers'
 
-const served = (answers: readonly Answer[]) => answers.filter(({ path }) => path.startsWith('/v1'))
-const shortOf = ({ method, path, status }: Answer) => `${method} ${path} → ${status}`
+const served = (answers: readonly ServerAnswer[]) =>
+  answers.filter(({ path }) => path.startsWith('/v1'))
+const shortOf = ({ method, path, status }: ServerAnswer) => `${method} ${path} → ${status}`
 
 const seen: readonly ServerCheck[] = [
   {
@@ -65,7 +66,7 @@ const seen: readonly ServerCheck[] = [
 
 const deprecation = ['Deprecation', 'Sunset', 'Link']
 
-function expectDeprecated(answer: Answer): void {
+function expectDeprecated(answer: ServerAnswer): void {
   const { headers } = answer
   const found = deprecation.map((name) => `${name}: ${headers.get(name)}`).join('; ')
   const holds =
@@ -136,4 +137,4 @@ const own: readonly ServerCheck[] = [
 ]
 
 /** Looks at every answer, so it runs last. */
-export const headers: ServerSubject = { name: 'headers', checks: [...own, ...seen] }
+export const headers: ServerChecks = { name: 'headers', checks: [...own, ...seen] }

@@ -9,7 +9,7 @@ import {
   nobodysId,
   rowsPath,
   type ServerCheck,
-  type ServerSubject,
+  type ServerChecks,
 } from './session.ts'
 
 /** Clocks of two machines may differ. */
@@ -113,4 +113,4 @@ const counts: readonly ServerCheck[] = [
   },
 ]
 
-export const limits: ServerSubject = { name: 'limits', checks: [...sizes, ...counts] }
+export const limits: ServerChecks = { name: 'limits', checks: [...sizes, ...counts] }

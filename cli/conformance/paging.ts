@@ -5,13 +5,13 @@
  */
 import { add, type Decimal, parseDecimal, zero } from '#kernel/decimal.ts'
 import { expect, skip } from './check.ts'
-import { type Answer, describe, errorOf, pagesOf, rowsOf } from './exchange.ts'
+import { describe, errorOf, pagesOf, rowsOf, type ServerAnswer } from './exchange.ts'
 import {
+  type CheckSession,
   firstPage,
   rowsPath,
   type ServerCheck,
-  type ServerSubject,
-  type Session,
+  type ServerChecks,
 } from './session.ts'
 import { tradesPath } from './shapes.ts'
 
@@ -25,15 +25,20 @@ type Row = Readonly<Record<string, unknown>>
 
 interface Walk {
   readonly rows: readonly Row[]
-  readonly pages: readonly Answer[]
+  readonly pages: readonly ServerAnswer[]
   /** False: it ended at `maxRows`. */
   readonly isWhole: boolean
 }
 
 /** @throws Failure for a window that does not continue the one before it. */
-async function walk(session: Session, path: string, limit: number, most = maxRows): Promise<Walk> {
+async function walk(
+  session: CheckSession,
+  path: string,
+  limit: number,
+  most = maxRows,
+): Promise<Walk> {
   const rows: Row[] = []
-  const pages: Answer[] = []
+  const pages: ServerAnswer[] = []
   let offset = 0
   for (let count = 0; count < maxWindows && offset < most; count += 1) {
     const answer = await session.client.ask(`${path}&limit=${limit}&offset=${offset}`)
@@ -61,7 +66,7 @@ interface Walks {
   readonly small: Walk
 }
 
-async function walkTwice(session: Session, path: string, largest: number): Promise<Walks> {
+async function walkTwice(session: CheckSession, path: string, largest: number): Promise<Walks> {
   const large = await walk(session, path, largest)
   const { length } = large.rows
   if (length < 2) skip('fewer than two rows')
@@ -108,9 +113,9 @@ function sum(rows: readonly Row[]): Decimal {
 }
 
 /** Both walks of a list, made once a run. */
-function walks(read: (session: Session) => Promise<Walks>) {
-  const made = new WeakMap<Session, Promise<Walks>>()
-  return (session: Session): Promise<Walks> => {
+function walks(read: (session: CheckSession) => Promise<Walks>) {
+  const made = new WeakMap<CheckSession, Promise<Walks>>()
+  return (session: CheckSession): Promise<Walks> => {
     const known = made.get(session) ?? read(session)
     made.set(session, known)
     return known
@@ -195,4 +200,4 @@ const checks: readonly ServerCheck[] = [
   },
 ]
 
-export const paging: ServerSubject = { name: 'paging', checks }
+export const paging: ServerChecks = { name: 'paging', checks }

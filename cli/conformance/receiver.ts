@@ -5,8 +5,8 @@
 import { apiVersion, chunkLimits } from '#contract/events.ts'
 import { type EventId, newId } from '#kernel/ids.ts'
 import { mintSecret, signatureHeaders } from '#webhooks/sign.ts'
-import { type Check, expect, type Subject } from './check.ts'
-import { type Answer, exchange } from './exchange.ts'
+import { type CheckGroup, type ConformanceCheck, expect } from './check.ts'
+import { type ServerAnswer, sendRequest } from './exchange.ts'
 
 export interface Receiver {
   readonly url: string
@@ -86,7 +86,11 @@ function makeLargest(now: number): Sent {
   return makeEvent(now, maxObjects, Math.max(0, Math.floor(spare / maxObjects)))
 }
 
-async function deliver(receiver: Receiver, sent: Sent, changes: Changes = {}): Promise<Answer> {
+async function deliver(
+  receiver: Receiver,
+  sent: Sent,
+  changes: Changes = {},
+): Promise<ServerAnswer> {
   const { ageSeconds = 0, secret = receiver.secret, body = sent.body } = changes
   const timestamp = Math.floor(receiver.now() / 1000) - ageSeconds
   const headers = {
@@ -94,14 +98,21 @@ async function deliver(receiver: Receiver, sent: Sent, changes: Changes = {}): P
     'user-agent': 'tributary-conformance',
     ...signatureHeaders({ ...sent, timestamp }, [secret]),
   }
-  return exchange({ method: 'POST', url: receiver.url, path: 'an event', headers, body, timeoutMs })
+  return sendRequest({
+    method: 'POST',
+    url: receiver.url,
+    path: 'an event',
+    headers,
+    body,
+    timeoutMs,
+  })
 }
 
-function expectTaken({ status }: Answer): void {
+function expectTaken({ status }: ServerAnswer): void {
   expect(status >= 200 && status < 300, '2xx within 15 s', `${status}`)
 }
 
-const taken = (name: string, make: (receiver: Receiver) => Sent): Check<Receiver> => ({
+const taken = (name: string, make: (receiver: Receiver) => Sent): ConformanceCheck<Receiver> => ({
   name,
   clause,
   async run(receiver) {
@@ -111,7 +122,7 @@ const taken = (name: string, make: (receiver: Receiver) => Sent): Check<Receiver
   },
 })
 
-const refused = (name: string, make: (event: Sent) => Changes): Check<Receiver> => ({
+const refused = (name: string, make: (event: Sent) => Changes): ConformanceCheck<Receiver> => ({
   name,
   clause,
   async run(receiver) {
@@ -121,7 +132,7 @@ const refused = (name: string, make: (event: Sent) => Changes): Check<Receiver> 
   },
 })
 
-const checks: readonly Check<Receiver>[] = [
+const checks: readonly ConformanceCheck<Receiver>[] = [
   taken('a genuine event is accepted', ({ now }) => makeEvent(now(), 1)),
   taken(
     'the same event again is accepted too: it may arrive twice',
@@ -139,7 +150,7 @@ const checks: readonly Check<Receiver>[] = [
       const headers = { 'content-type': 'application/json', ...signed }
       const { url } = receiver
       const asked = { method: 'POST', url, path: 'an event', headers, body: event.body, timeoutMs }
-      expectTaken(await exchange(asked))
+      expectTaken(await sendRequest(asked))
     },
   },
   refused('a changed body is refused', ({ body }) => ({
@@ -155,10 +166,10 @@ const checks: readonly Check<Receiver>[] = [
       const { body } = makeEvent(now(), 1)
       const headers = { 'content-type': 'application/json' }
       const asked = { method: 'POST', url, path: 'an event', headers, body, timeoutMs }
-      const { status } = await exchange(asked)
+      const { status } = await sendRequest(asked)
       expect(status >= 400 && status < 500, '4xx', `${status}`)
     },
   },
 ]
 
-export const receiverSubject: Subject<Receiver> = { name: 'receiver', checks }
+export const receiverSubject: CheckGroup<Receiver> = { name: 'receiver', checks }

@@ -2,9 +2,9 @@
  * The findings of a run, and their text: one line for each check, what was expected and seen, and the counts.
  */
 import { toPrintable } from '../printable.ts'
-import { Failure, Skipped, type Subject } from './check.ts'
+import { CheckFailure, type CheckGroup, Skipped } from './check.ts'
 
-export interface Finding {
+export interface CheckFinding {
   readonly subject: string
   readonly name: string
   readonly clause: string
@@ -20,16 +20,19 @@ export interface Report {
   readonly passed: number
   readonly failed: number
   readonly skipped: number
-  readonly checks: readonly Finding[]
+  readonly checks: readonly CheckFinding[]
 }
 
 /** Runs the checks one after another; `found` hears of each. */
 export async function examine<On>(
-  subjects: readonly Subject<On>[],
+  subjects: readonly CheckGroup<On>[],
   on: On,
-  { isQuick, found }: { readonly isQuick: boolean; readonly found: (finding: Finding) => void },
-): Promise<readonly Finding[]> {
-  const findings: Finding[] = []
+  {
+    isQuick,
+    found,
+  }: { readonly isQuick: boolean; readonly found: (finding: CheckFinding) => void },
+): Promise<readonly CheckFinding[]> {
+  const findings: CheckFinding[] = []
   for (const { name: subject, checks } of subjects) {
     for (const { name, clause, isLong, run } of checks) {
       const isLeftOut = isQuick && isLong === true
@@ -42,7 +45,7 @@ export async function examine<On>(
   return findings
 }
 
-type End = Omit<Finding, 'subject' | 'name' | 'clause'>
+type End = Omit<CheckFinding, 'subject' | 'name' | 'clause'>
 
 async function judge<On>(run: (on: On) => Promise<void>, on: On): Promise<End> {
   try {
@@ -50,13 +53,14 @@ async function judge<On>(run: (on: On) => Promise<void>, on: On): Promise<End> {
     return { status: 'ok' }
   } catch (error) {
     if (error instanceof Skipped) return { status: 'skip', reason: error.message }
-    if (!(error instanceof Failure)) throw error
+    if (!(error instanceof CheckFailure)) throw error
     return { status: 'fail', expected: error.expected, seen: error.seen }
   }
 }
 
-export function toReport(target: string, checks: readonly Finding[]): Report {
-  const count = (status: Finding['status']) => checks.filter((one) => one.status === status).length
+export function toReport(target: string, checks: readonly CheckFinding[]): Report {
+  const count = (status: CheckFinding['status']) =>
+    checks.filter((one) => one.status === status).length
   const failed = count('fail')
   return {
     target,
@@ -71,7 +75,7 @@ export function toReport(target: string, checks: readonly Finding[]): Report {
 const marks = { ok: 'ok  ', fail: 'FAIL', skip: 'skip' }
 
 /** One line; for a failure two more. */
-export function renderFinding({ status, subject, name, clause, ...rest }: Finding): string {
+export function renderFinding({ status, subject, name, clause, ...rest }: CheckFinding): string {
   const reason = rest.reason === undefined ? '' : `: ${rest.reason}`
   const lines = [`${marks[status]}  ${subject}: ${name} (${clause})${reason}`]
   if (status === 'fail') {

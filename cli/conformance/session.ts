@@ -2,35 +2,35 @@
  * What the checks share: the client, the clock, and what the key's person has. Each piece is read when a
  * check needs it, and kept; a check that needs what the person does not have is skipped with the reason.
  */
-import { type Check, type Subject, skip } from './check.ts'
+import type { ConnectionCategory } from '#contract/resources.ts'
+import { type CheckGroup, type ConformanceCheck, skip } from './check.ts'
 import type { Client } from './client.ts'
-import { type Answer, errorOf, rowsOf } from './exchange.ts'
+import { errorOf, rowsOf, type ServerAnswer } from './exchange.ts'
 
-export type ServerCheck = Check<Session>
-export type ServerSubject = Subject<Session>
+export type ServerCheck = ConformanceCheck<CheckSession>
+export type ServerChecks = CheckGroup<CheckSession>
 
-export interface Place {
+export interface ReadTarget {
   readonly connectionId: string
   readonly accountId: string
 }
 
-export interface Session {
+export interface CheckSession {
   readonly client: Client
   readonly now: () => number
   /** Connections, of one category or all. */
-  connections(category?: Category): Promise<readonly Row[]>
+  connections(category?: ConnectionCategory): Promise<readonly Row[]>
   /** All accounts of the first page, up to 200. */
   accounts(): Promise<readonly Row[]>
-  accountIds(category: Category): Promise<readonly string[]>
+  accountIds(category: ConnectionCategory): Promise<readonly string[]>
   /** A connection of this category. @throws Skipped when there is none. */
-  connectionOf(category: Category): Promise<string>
+  connectionOf(category: ConnectionCategory): Promise<string>
   /** An account of a bank whose rows can be read, and has some if any has. @throws Skipped */
-  bankAccount(): Promise<Place>
+  bankAccount(): Promise<ReadTarget>
   /** A connection to a broker whose holdings this key may read. @throws Skipped */
   brokerage(): Promise<string>
 }
 
-export type Category = 'banking' | 'brokerage'
 type Row = Readonly<Record<string, unknown>>
 
 /** No connection and no account has this id. */
@@ -45,18 +45,18 @@ export function yearBefore(now: number): string {
 }
 
 /** The rows of a year in one window. */
-export function rowsPath({ connectionId, accountId }: Place, now: number): string {
+export function rowsPath({ connectionId, accountId }: ReadTarget, now: number): string {
   const end = new Date(now - (now % 86_400_000)).toISOString().replace('.000', '')
   return `/v1/transactions?connectionId=${connectionId}&accountId=${accountId}&from=${yearBefore(now)}&to=${end}`
 }
 
 const maxCandidates = 4
 
-export function makeSession(client: Client, now: () => number): Session {
+export function makeSession(client: Client, now: () => number): CheckSession {
   // One instant for the whole run, so that a path is the same whenever it is made.
   const startedAt = now()
-  let place: Promise<Place> | null = null
-  const session: Session = {
+  let place: Promise<ReadTarget> | null = null
+  const session: CheckSession = {
     client,
     now: () => startedAt,
     async connections(category) {
@@ -89,13 +89,13 @@ export function makeSession(client: Client, now: () => number): Session {
   return session
 }
 
-async function findBankAccount(session: Session): Promise<Place> {
+async function findBankAccount(session: CheckSession): Promise<ReadTarget> {
   const [accounts, connections] = [await session.accounts(), await session.connections('banking')]
   const active = new Set(
     connections.filter(({ status }) => status === 'active').map(({ id }) => id),
   )
   const candidates = accounts.filter((row) => active.has(row.connectionId)).slice(0, maxCandidates)
-  let readable: Place | null = null
+  let readable: ReadTarget | null = null
   let reason = 'no account on an active banking connection'
   for (const { id, connectionId } of candidates) {
     const found = { connectionId: String(connectionId), accountId: String(id) }
@@ -108,7 +108,7 @@ async function findBankAccount(session: Session): Promise<Place> {
   return readable ?? skip(reason)
 }
 
-function reasonOf(answer: Answer): string {
+function reasonOf(answer: ServerAnswer): string {
   const { code, message } = errorOf(answer)
   if (code === 'professional_required') return 'the plan has no access to brokers'
   return `the server answers ${answer.status}: ${String(message)}`

@@ -4,19 +4,19 @@
  */
 import { categories } from '#contract/categories.ts'
 import { type Operation, operations } from '#contract/operations.ts'
-import { expect, Failure, show, skip } from './check.ts'
-import { type Answer, describe, errorOf, rowsOf } from './exchange.ts'
+import { CheckFailure, expect, show, skip } from './check.ts'
+import { describe, errorOf, rowsOf, type ServerAnswer } from './exchange.ts'
 import {
+  type CheckSession,
   firstPage,
   holdingsPath,
   rowsPath,
   type ServerCheck,
-  type ServerSubject,
-  type Session,
+  type ServerChecks,
 } from './session.ts'
 
 /** The request whose answer shows an operation. @throws Skipped when the key's person lacks what it needs. */
-const requests: Readonly<Record<Operation['name'], (session: Session) => Promise<string>>> = {
+const requests: Readonly<Record<Operation['name'], (session: CheckSession) => Promise<string>>> = {
   list_connections: async () => '/v1/connections',
   list_accounts: async () => firstPage,
   list_balances: balancesPath,
@@ -30,12 +30,12 @@ const requests: Readonly<Record<Operation['name'], (session: Session) => Promise
 export const tradesPath = (connectionId: string) =>
   `/v1/trades?connectionId=${connectionId}&limit=500`
 
-async function balancesPath(session: Session): Promise<string> {
+async function balancesPath(session: CheckSession): Promise<string> {
   const ids = (await session.accountIds('banking')).slice(0, 20)
   return ids.length === 0 ? skip('no banking account') : `/v1/balances?accountIds=${ids.join()}`
 }
 
-async function readGood(session: Session, name: Operation['name']): Promise<Answer> {
+async function readGood(session: CheckSession, name: Operation['name']): Promise<ServerAnswer> {
   const answer = await session.client.once(await requests[name](session))
   const { status } = answer
   if (status === 501 || status === 503) skip(`${status}: ${String(errorOf(answer).message)}`)
@@ -58,7 +58,7 @@ const replies = operations.map(({ name, path, reply }): ServerCheck => {
         (at, step) => (at as Readonly<Record<PropertyKey, unknown>> | undefined)?.[step],
         answer.body,
       )
-      throw new Failure(`${place}: ${issue.message}`, `${path}: ${show(value)}`)
+      throw new CheckFailure(`${place}: ${issue.message}`, `${path}: ${show(value)}`)
     },
   }
 })
@@ -186,15 +186,15 @@ const rules: readonly ServerCheck[] = [
   },
 ]
 
-async function listTransactions(session: Session) {
+async function listTransactions(session: CheckSession) {
   const rows = rowsOf(await readGood(session, 'list_transactions'))
   return rows.length === 0 ? skip('the account has no rows in a year') : rows
 }
 
 /** Reads what the key's person has; what they lack is another check's finding. */
-async function readIfAny(session: Session, path: string): Promise<void> {
+async function readIfAny(session: CheckSession, path: string): Promise<void> {
   const found = operations.find((operation) => operation.path === path)
   if (found !== undefined) await readGood(session, found.name).catch(() => {})
 }
 
-export const shapes: ServerSubject = { name: 'shapes', checks: [...replies, ...rules] }
+export const shapes: ServerChecks = { name: 'shapes', checks: [...replies, ...rules] }

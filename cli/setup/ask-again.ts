@@ -5,7 +5,7 @@
 import { factsOf } from '#providers/all-facts.ts'
 import type { LineReader } from '../read-secrets.ts'
 import {
-  type Found,
+  type FoundKeys,
   findProblem,
   findValues,
   type PersonalKeys,
@@ -15,12 +15,12 @@ import {
 } from './personal-keys.ts'
 
 /** Where a value was read from; `typed`: it was typed, or sent to standard input. */
-export type Place = 'environment' | 'file' | 'typed'
+export type ValueSource = 'environment' | 'file' | 'typed'
 
-export interface Asking {
+export interface Prompt {
   readonly reader: LineReader
   readonly say: (text: string) => void
-  readonly findPlace: (variable: string) => Place
+  readonly findPlace: (variable: string) => ValueSource
 }
 
 const maxAttempts = 3
@@ -36,7 +36,7 @@ export const stoppedHalfway = 'Stopped; run setup again, it completes what is mi
 export async function askAgain(
   keys: PersonalKeys,
   reason: string,
-  asking: Asking,
+  asking: Prompt,
 ): Promise<PersonalKeys | null> {
   const { personal } = factsOf(keys.provider)
   if (personal === undefined) return null
@@ -59,8 +59,8 @@ export async function askAgain(
 }
 
 async function askValues(
-  { values, held }: Found,
-  { reader, say, findPlace }: Asking,
+  { values, held }: FoundKeys,
+  { reader, say, findPlace }: Prompt,
 ): Promise<ReadonlyMap<string, string>> {
   const given = new Map<string, string>()
   for (const { variable, asks } of values) {
@@ -81,8 +81,8 @@ async function askValues(
 
 function withGiven(
   keys: PersonalKeys,
-  renewed: Found,
-  { given, asking }: { given: ReadonlyMap<string, string>; asking: Asking },
+  renewed: FoundKeys,
+  { given, asking }: { given: ReadonlyMap<string, string>; asking: Prompt },
 ): PersonalKeys {
   const isInFile = (variable: string) => asking.findPlace(variable) === 'file'
   const typed = renewed.values.filter(

@@ -2,11 +2,11 @@
  * The request that a setup prints: it reads one account of the person, if possible one of which the provider
  * returns rows. That is found out by asking, for a few accounts and a few seconds.
  */
-import type { Account, Connection } from './setup-report.ts'
+import type { ReportedAccount, ReportedConnection } from './setup-report.ts'
 
 interface Linked {
-  readonly connections: readonly Connection[]
-  readonly accounts: readonly Account[]
+  readonly connections: readonly ReportedConnection[]
+  readonly accounts: readonly ReportedAccount[]
 }
 
 /** Together with the time that one of them may take (`setup-admin.ts`): six seconds. */
@@ -53,9 +53,9 @@ function listPaths({ connections, accounts }: Linked): readonly string[] {
   )
 }
 
-function toPath({ id, category }: Connection, account: Account): string {
+function toPath({ id, category }: ReportedConnection, account: ReportedAccount): string {
   const what = `connectionId=${id}&accountId=${account.id}`
   return category === 'banking' ? `/v1/transactions?${what}&limit=3` : `/v1/holdings?${what}`
 }
 
-const rankOf = ({ type }: Account) => (type === 'transaction' ? 0 : 1)
+const rankOf = ({ type }: ReportedAccount) => (type === 'transaction' ? 0 : 1)

@@ -1,8 +1,8 @@
 /** The configuration that the service will have after a setup, read before anything is written. */
-import type { Config } from '#settings/config-types.ts'
+import type { Config, Environment } from '#settings/config-types.ts'
 import { ConfigError, readConfig } from '#src/config.ts'
 import type { EnvironmentFile } from '#src/settings/environment-file.ts'
-import { type Environment, Refusal } from '../server.ts'
+import { Refusal } from '../server.ts'
 import type { PersonalKeys } from './personal-keys.ts'
 
 export interface SettingsSources {

@@ -7,8 +7,8 @@ import type { Provider } from '#contract/resources.ts'
 import { factsOf, providerNames } from '#providers/all-facts.ts'
 import { describeWrongKey } from '#providers/misplaced-key.ts'
 import type { PersonalAccess } from '#providers/provider-facts.ts'
+import type { Environment } from '#settings/config-types.ts'
 import type { LineReader } from '../read-secrets.ts'
-import type { Environment } from '../server.ts'
 
 /** What links the person at one provider. */
 export interface PersonalKeys {
@@ -45,7 +45,7 @@ export interface Value {
 }
 
 /** What was found for one provider. */
-export interface Found {
+export interface FoundKeys {
   readonly provider: Provider
   readonly personal: PersonalAccess
   readonly values: readonly Value[]
@@ -93,7 +93,7 @@ export function findValues(
   provider: Provider,
   personal: PersonalAccess,
   environment: Environment,
-): Found {
+): FoundKeys {
   const { required } = factsOf(provider).settings
   const values: readonly Value[] = [
     ...Object.entries(required).map(([field, variable]) => ({
@@ -125,19 +125,19 @@ function isOtherwise({ fixed }: PersonalAccess, environment: Environment): boole
 }
 
 /** The same variables may hold the key of a company, whose users are not linked here. */
-function findOtherUse({ personal, held }: Found, environment: Environment): string | null {
+function findOtherUse({ personal, held }: FoundKeys, environment: Environment): string | null {
   const [fixed] = Object.entries(personal.fixed)
   if (fixed === undefined || held.size === 0 || isFixed(personal, environment)) return null
   const [name, value] = fixed
   return `${personal.name} is not linked: ${[...held.keys()].join(' and ')} set, but not ${name}=${value}; set it if the key is your own, and run setup again. Users of a company’s key are linked with \`tributary connections link\``
 }
 
-const listMissing = ({ values, held }: Found) =>
+const listMissing = ({ values, held }: FoundKeys) =>
   values.filter(({ variable }) => !held.has(variable))
 
 /** An empty answer leaves the provider as it is. Returns the values that were given. */
 async function askMissing(
-  found: Found,
+  found: FoundKeys,
   reader: LineReader,
   say: (text: string) => void,
 ): Promise<readonly Value[]> {
@@ -158,7 +158,7 @@ async function askMissing(
 const visible = /^[\x21-\x7e]{1,1024}$/
 
 /** What was found and cannot be used, as one sentence; null: nothing. */
-export function findProblem(found: Found, isFixed: boolean): string | null {
+export function findProblem(found: FoundKeys, isFixed: boolean): string | null {
   const { provider, personal, values, held } = found
   for (const { field, variable } of values) {
     const value = held.get(variable)
@@ -182,14 +182,14 @@ export function findProblem(found: Found, isFixed: boolean): string | null {
 const hasFixed = ({ fixed }: PersonalAccess, isFixed: boolean) =>
   isFixed && Object.keys(fixed).length > 0
 
-function describeGap(found: Found): string {
+function describeGap(found: FoundKeys): string {
   const missing = listMissing(found).map(({ variable }) => variable)
   return `${found.personal.name} is not linked: ${missing.join(' and ')} not given (${found.personal.source})`
 }
 
 /** What the service needs of the values that were asked for. */
 export function toAnswers(
-  { personal, held }: Found,
+  { personal, held }: FoundKeys,
   asked: readonly Value[],
 ): ReadonlyMap<string, string> {
   const own = asked.filter(({ isToken }) => !isToken)
@@ -198,7 +198,7 @@ export function toAnswers(
   return new Map([...typed, ...Object.entries(personal.fixed)])
 }
 
-export function toKeys(found: Found): Omit<PersonalKeys, 'answers' | 'replacements'> {
+export function toKeys(found: FoundKeys): Omit<PersonalKeys, 'answers' | 'replacements'> {
   const { provider, personal, values, held } = found
   const pick = (isToken: boolean) =>
     Object.fromEntries(

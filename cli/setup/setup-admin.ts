@@ -5,16 +5,8 @@
 
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { Config } from '#settings/config-types.ts'
-import {
-  type Call,
-  callServer,
-  type Environment,
-  findServer,
-  Refusal,
-  type Server,
-  toAnswer,
-} from '../server.ts'
+import type { Config, Environment } from '#settings/config-types.ts'
+import { type Call, callServer, findServer, Refusal, type Server, toAnswer } from '../server.ts'
 
 export interface SetupAdmin {
   /** The public origin of the service. */
@@ -136,7 +128,7 @@ async function openOnce({
   // Imported here only: the other commands need none of it.
   const [
     app,
-    { describeFailure },
+    { describeStartFailure: describeFailure },
     { loadSecrets },
     { openAccess },
     texts,

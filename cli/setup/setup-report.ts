@@ -10,7 +10,7 @@ export interface User {
 }
 
 /** The fields that are used here, of a connection as the admin API answers it. */
-export interface Connection {
+export interface ReportedConnection {
   readonly id: string
   readonly provider: string
   readonly category: 'banking' | 'brokerage'
@@ -18,21 +18,21 @@ export interface Connection {
   readonly status: string
 }
 
-export interface Account {
+export interface ReportedAccount {
   readonly id: string
   readonly connectionId: string
   readonly type: string
 }
 
-export interface Outcome {
+export interface SetUpResult {
   readonly user: User
   readonly isNew: boolean
   /** Shown only once; null: there is one already, or nothing to use it for yet. */
   readonly key: string | null
-  readonly connections: readonly Connection[]
+  readonly connections: readonly ReportedConnection[]
   /** Those of them that are new. */
-  readonly added: readonly Connection[]
-  readonly accounts: readonly Account[]
+  readonly added: readonly ReportedConnection[]
+  readonly accounts: readonly ReportedAccount[]
   /** The path and query of the request to try first; null: there is no key to print with it. */
   readonly firstRequest: string | null
   /** What could not be linked and what to do, one line each. */
@@ -52,7 +52,7 @@ export interface Outcome {
 }
 
 /** The text for standard output, its last newline included. */
-export function describeOutcome(outcome: Outcome): string {
+export function describeOutcome(outcome: SetUpResult): string {
   const { user, isNew, key, added, failures, written } = outcome
   const settings = [...(written?.names ?? []), ...(written?.replaced ?? [])]
   const changes = isNew || key !== null || added.length > 0 || settings.length > 0
@@ -76,7 +76,7 @@ export function describeOutcome(outcome: Outcome): string {
 }
 
 /** A key that was made by a run that was cut off was never seen. */
-function describeFormerKey({ user, connections, failures }: Outcome): string[] {
+function describeFormerKey({ user, connections, failures }: SetUpResult): string[] {
   if (connections.length === 0 && failures.length > 0) return []
   return [
     '  API key    made before, shown only then; another one, while the service runs:',
@@ -84,7 +84,7 @@ function describeFormerKey({ user, connections, failures }: Outcome): string[] {
   ]
 }
 
-function describeConnections({ connections, added, accounts }: Outcome): string[] {
+function describeConnections({ connections, added, accounts }: SetUpResult): string[] {
   if (connections.length === 0) return ['  Linked     nothing yet']
   return connections.map((connection, index) => {
     const count = accounts.filter(({ connectionId }) => connectionId === connection.id).length
@@ -98,7 +98,7 @@ function describeConnections({ connections, added, accounts }: Outcome): string[
   })
 }
 
-function describeSettings({ written, storeDir }: Outcome): string[] {
+function describeSettings({ written, storeDir }: SetUpResult): string[] {
   const lines = storeDir === null ? [] : [`  Data       ${storeDir}`]
   if (written === null) return lines
   const { path, names, replaced, wasExposed } = written
@@ -108,7 +108,7 @@ function describeSettings({ written, storeDir }: Outcome): string[] {
   return lines
 }
 
-function describeNext(outcome: Outcome): string[] {
+function describeNext(outcome: SetUpResult): string[] {
   const { key, connections, isRunning, fromEnvironment, baseUrl, firstRequest } = outcome
   if (connections.length === 0) {
     return [
@@ -127,7 +127,7 @@ function describeNext(outcome: Outcome): string[] {
   ]
 }
 
-function describeStart(fromEnvironment: Outcome['fromEnvironment']): string[] {
+function describeStart(fromEnvironment: SetUpResult['fromEnvironment']): string[] {
   if (fromEnvironment === null) {
     return [
       '',

@@ -8,7 +8,7 @@ import { chooseRequest } from './first-request.ts'
 import type { Collected, PersonalKeys } from './personal-keys.ts'
 import type { Written } from './settings-file.ts'
 import type { SetupAdmin } from './setup-admin.ts'
-import type { Account, Connection, Outcome, User } from './setup-report.ts'
+import type { ReportedAccount, ReportedConnection, SetUpResult, User } from './setup-report.ts'
 
 export interface Arrangement {
   readonly email: string
@@ -39,7 +39,7 @@ export interface Arrangement {
 /**
  * @throws Refusal when the user or the key cannot be made; links that are refused are part of the outcome.
  */
-export async function arrange(given: Arrangement): Promise<Outcome> {
+export async function arrange(given: Arrangement): Promise<SetUpResult> {
   const { admin, collected } = given
   const { user, isNew } = await ensureUser(given)
   const before = new Set((await listConnections(admin, user)).map(({ id }) => id))
@@ -227,12 +227,15 @@ async function ensureKey(admin: SetupAdmin, user: User): Promise<string | null> 
   return (made as { readonly key: string }).key
 }
 
-async function listConnections(admin: SetupAdmin, { id }: User): Promise<readonly Connection[]> {
+async function listConnections(
+  admin: SetupAdmin,
+  { id }: User,
+): Promise<readonly ReportedConnection[]> {
   const answer = await admin.ask({ method: 'GET', path: `${pathOf(id)}/connections`, body: null })
-  return (answer as { readonly data: readonly Connection[] }).data
+  return (answer as { readonly data: readonly ReportedConnection[] }).data
 }
 
-async function listAccounts(admin: SetupAdmin, { id }: User): Promise<readonly Account[]> {
+async function listAccounts(admin: SetupAdmin, { id }: User): Promise<readonly ReportedAccount[]> {
   const answer = await admin.ask({ method: 'GET', path: `${pathOf(id)}/accounts`, body: null })
-  return (answer as { readonly data: readonly Account[] }).data
+  return (answer as { readonly data: readonly ReportedAccount[] }).data
 }

@@ -6,7 +6,7 @@
 import { findCommand } from '#app/command.ts'
 import { isEmail, tidyEmail } from '#contract/email.ts'
 import { isZone } from '#kernel/time.ts'
-import type { Config } from '#settings/config-types.ts'
+import type { Config, Environment } from '#settings/config-types.ts'
 import { readStartInfo } from '#src/config.ts'
 import {
   type EnvironmentFile,
@@ -14,8 +14,8 @@ import {
   readEnvironmentFile,
 } from '#src/settings/environment-file.ts'
 import { type LineReader, makeLineReader, type SecretInput, tooMany } from '../read-secrets.ts'
-import { type Environment, Refusal } from '../server.ts'
-import { askAgain, type Place, stoppedHalfway } from './ask-again.ts'
+import { Refusal } from '../server.ts'
+import { askAgain, stoppedHalfway, type ValueSource } from './ask-again.ts'
 import {
   listAnswers,
   listReplacements,
@@ -27,7 +27,7 @@ import { type Collected, collectKeys, type PersonalKeys } from './personal-keys.
 import { addToSettingsFile, type Written } from './settings-file.ts'
 import { findRunning, openInside } from './setup-admin.ts'
 import { type SetupStart, tokenFlags } from './setup-command.ts'
-import { describeOutcome, type Outcome } from './setup-report.ts'
+import { describeOutcome, type SetUpResult } from './setup-report.ts'
 import { arrange } from './setup-steps.ts'
 
 export interface SetupTerminal {
@@ -69,7 +69,7 @@ interface Given {
   readonly collected: Collected
 }
 
-async function work(start: SetupStart, terminal: SetupTerminal): Promise<Outcome> {
+async function work(start: SetupStart, terminal: SetupTerminal): Promise<SetUpResult> {
   const reader = makeLineReader(terminal.input, terminal.err)
   try {
     return await workWith(reader, start, terminal)
@@ -83,7 +83,7 @@ async function workWith(
   reader: LineReader,
   start: SetupStart,
   terminal: SetupTerminal,
-): Promise<Outcome> {
+): Promise<SetUpResult> {
   const { environment: own, workingDirectory, err } = terminal
   demandOwnFolder(workingDirectory)
   const file = readFile(workingDirectory)
@@ -97,7 +97,7 @@ async function workWith(
   const person = reader.isTerminal && terminal.isErrTerminal ? reader : null
   const given = await readGiven(start, { reader, person, err }, environment)
   reader.pause()
-  const findPlace = (name: string): Place => {
+  const findPlace = (name: string): ValueSource => {
     if (start.fromInput.includes(name)) return 'typed'
     if (own[name]?.trim()) return 'environment'
     return file?.variables[name]?.trim() ? 'file' : 'typed'
@@ -133,7 +133,7 @@ async function workWith(
   }
 }
 
-function describePlace(name: string, place: Place, file: EnvironmentFile | null): string[] {
+function describePlace(name: string, place: ValueSource, file: EnvironmentFile | null): string[] {
   if (place === 'typed') return []
   return [`${name} in ${place === 'file' ? file?.path : 'the environment'}`]
 }

@@ -6,10 +6,10 @@
  */
 import type { UserActions } from '#auth/actions.ts'
 import type { Connections } from '#connections/connections.ts'
+import type { Origins } from '#contract/origins.ts'
 import { readOpenFiles, toConnectionLimits } from '#doors/connection-limits.ts'
 import { listenerTimes, makeListener } from '#doors/listener.ts'
 import type { Kv } from '#fast/port.ts'
-import type { Origins } from '#settings/config-types.ts'
 import { toLocalUrl } from '#settings/listener.ts'
 import { toOrigins } from '#src/config.ts'
 import type { Store } from '#store/ports/store.ts'

@@ -26,11 +26,11 @@ export function findCommand(
   const isOurs = (folder: string) => readIfThere(join(folder, 'tributary')).includes(entry)
   const folders = path.split(delimiter).filter((folder) => folder !== '')
   if (folders.some(isOurs)) return { words: 'tributary', knowsSettings: true }
-  return { words: `${quote(process.execPath)} ${quote(entry)}`, knowsSettings: false }
+  return { words: `${quoteWord(process.execPath)} ${quoteWord(entry)}`, knowsSettings: false }
 }
 
 /** Quotes the text as one word for a POSIX shell. */
-export function quote(text: string): string {
+export function quoteWord(text: string): string {
   return /^[\w./:@-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`
 }
 

@@ -2,13 +2,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { StoreUnavailableError } from '#store/failure.ts'
-import { describeFailure } from './welcome.ts'
+import { describeStartFailure } from './welcome.ts'
 
 test('a store that fails after it was opened is one line with what to do, and no stack', () => {
   assert.equal(
-    describeFailure(new StoreUnavailableError('the disk under the store is full')),
+    describeStartFailure(new StoreUnavailableError('the disk under the store is full')),
     'the disk under the store is full. See that the disk under DATA_DIR, or the server of DATABASE_URL, is there, takes writes and has free space',
   )
   const known = new StoreUnavailableError('PostgreSQL is full', { remedy: 'Make room' })
-  assert.equal(describeFailure(known), 'PostgreSQL is full. Make room')
+  assert.equal(describeStartFailure(known), 'PostgreSQL is full. Make room')
 })

@@ -1,13 +1,14 @@
 /** The text that a person sees when the process has started, or why it has not. */
 
+import type { Origins } from '#contract/origins.ts'
 import { FewFilesError } from '#doors/connection-limits.ts'
 import type { Demo } from '#sandbox/demo.ts'
-import type { Config, Origins } from '#settings/config-types.ts'
+import type { Config } from '#settings/config-types.ts'
 import { EnvironmentFileError } from '#settings/environment-file.ts'
 import { SecretsError } from '#settings/secrets.ts'
 import { ConfigError } from '#src/config.ts'
 import { StoreCopyError, StoreOpenError, StoreUnavailableError, toAdvice } from '#store/failure.ts'
-import { type OwnCommand, quote } from './command.ts'
+import { type OwnCommand, quoteWord } from './command.ts'
 
 export interface Welcome {
   readonly config: Config
@@ -70,13 +71,13 @@ function describeNext(welcome: Welcome): string {
   if (adminUrl !== findableUrl(config)) environment.push(`ADMIN_URL=${adminUrl} `)
   if (adminTokenFile === null && isGiven('ADMIN_TOKEN')) environment.push('ADMIN_TOKEN=… ')
   if (adminTokenFile !== null && isGiven('DATA_DIR')) {
-    environment.push(`DATA_DIR=${quote(config.dataDir)} `)
+    environment.push(`DATA_DIR=${quoteWord(config.dataDir)} `)
   }
   const before =
     command.knowsSettings && config.adminListener.port !== 0 ? '' : environment.join('')
   const start = `${before}${command.words}`
   if (firstUser === null) return `${start} ${toFirstCommand(config)}`
-  const password = `${start} users set-password ${quote(firstUser)} --password -`
+  const password = `${start} users set-password ${quoteWord(firstUser)} --password -`
   return `sign in at ${origins.base}/; a first password is set with ${password}`
 }
 
@@ -119,7 +120,7 @@ function describeDemo(origins: Origins, demo: Demo): string[] {
 }
 
 /** One clear line per problem: what is wrong and what to do. */
-export function describeFailure(error: unknown): string {
+export function describeStartFailure(error: unknown): string {
   if (error instanceof ConfigError || error instanceof EnvironmentFileError) return error.message
   if (error instanceof StoreOpenError || error instanceof SecretsError) return error.message
   if (error instanceof StoreCopyError || error instanceof FewFilesError) return error.message

@@ -21,7 +21,7 @@ export interface AskOptions {
 }
 
 /** Who asks: what does not change with the time of an action. */
-export interface Asking extends Pick<AskOptions, 'priority'> {
+export interface Asker extends Pick<AskOptions, 'priority'> {
   readonly stop?: AbortSignal | undefined
 }
 
@@ -31,7 +31,7 @@ export interface Asking extends Pick<AskOptions, 'priority'> {
  */
 export function limitTime(
   { timeoutMs }: Pick<ConnectionsDeps, 'timeoutMs'>,
-  { priority, stop }: Asking,
+  { priority, stop }: Asker,
 ): AskOptions {
   const until = AbortSignal.timeout(timeoutMs)
   return { until, priority, ...(stop === undefined ? {} : { stop }) }

@@ -25,7 +25,7 @@ import type {
 } from '#providers/port.ts'
 import type { Store } from '#store/ports/store.ts'
 import { markLost } from './mark-lost.ts'
-import { readMoment } from './refreshed-at.ts'
+import { readProviderTime } from './refreshed-at.ts'
 
 export interface ConsentMonitorDeps {
   readonly store: Pick<Store, 'connections'>
@@ -201,7 +201,7 @@ async function balancesCame(
     const connection = asked[0]?.connection
     if (connection === undefined) continue
     if (lastRefreshedAt !== null) {
-      deps.notes.refreshed(connectionId, readMoment(lastRefreshedAt), true)
+      deps.notes.refreshed(connectionId, readProviderTime(lastRefreshedAt), true)
     } else if (
       adapter.freshness === 'reads' &&
       asked.some(({ account }) => answered.has(account.id))

@@ -11,7 +11,7 @@ import type { UserId } from '#kernel/ids.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import type { Credentials, Identity } from '#providers/credentials.ts'
 import { UpstreamError } from '#providers/failure.ts'
-import { toApiError } from '#providers/guard.ts'
+import { toUpstreamApiError } from '#providers/guard.ts'
 import { describeMisplaced } from '#providers/misplaced-key.ts'
 import type { Adapter, DiscoveredConnection } from '#providers/port.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
@@ -111,7 +111,7 @@ async function meet(
     })
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error
-    throw toApiError(await askWhoseFault(adapter, options, error))
+    throw toUpstreamApiError(await askWhoseFault(adapter, options, error))
   }
 }
 
@@ -123,7 +123,7 @@ function refuseMisplaced(provider: Provider, fields: object): void {
     const { flag, onPage } = factsOf(provider).linkFields[field] ?? {}
     const detail = `${onPage?.label ?? `--${flag}`}: this is ${what}; copy the right one, alone`
     const failure = { kind: 'rejected', status: 400, isPersonal: true, detail } as const
-    throw toApiError(new UpstreamError(provider, failure))
+    throw toUpstreamApiError(new UpstreamError(provider, failure))
   }
 }
 

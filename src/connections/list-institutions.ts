@@ -5,7 +5,7 @@
 import { apiError } from '#contract/errors.ts'
 import type { Provider } from '#contract/resources.ts'
 import { UpstreamError } from '#providers/failure.ts'
-import { toApiError } from '#providers/guard.ts'
+import { toUpstreamApiError } from '#providers/guard.ts'
 import type { Institution, Linking } from '#providers/linking.ts'
 import { askProvider, getAdapter, limitTime } from './ask-provider.ts'
 import type { ActionDeps } from './deps.ts'
@@ -50,7 +50,7 @@ export function makeListInstitutions(deps: ActionDeps): ListInstitutions {
     try {
       return await running
     } catch (error) {
-      if (error instanceof UpstreamError) throw toApiError(error)
+      if (error instanceof UpstreamError) throw toUpstreamApiError(error)
       throw error
     } finally {
       if (asked.get(provider) === running) asked.delete(provider)

@@ -34,7 +34,7 @@ export interface HeldConnection {
 }
 
 /** The stored connections of a login. */
-export interface Holding {
+export interface LoginConnections {
   /** Newest first. */
   readonly held: readonly HeldConnection[]
   /**
@@ -43,7 +43,10 @@ export interface Holding {
   readonly leaving: ReadonlySet<UpstreamId>
 }
 
-export async function holdConnections(store: StoreRows, login: LoginRow): Promise<Holding> {
+export async function holdConnections(
+  store: StoreRows,
+  login: LoginRow,
+): Promise<LoginConnections> {
   const rows = await store.connections.listByLogin(login.id)
   const held: HeldConnection[] = []
   const leaving = new Set<UpstreamId>()
@@ -62,7 +65,7 @@ export async function holdConnections(store: StoreRows, login: LoginRow): Promis
  * @param renews the connection whose renewal the person asked for; null or absent: they asked for none.
  */
 export function reconcile(
-  { held, leaving }: Holding,
+  { held, leaving }: LoginConnections,
   discovered: readonly DiscoveredConnection[],
   { renews = null }: { readonly renews?: ConnectionId | null } = {},
 ): Reconciliation {
@@ -92,7 +95,7 @@ export function reconcile(
  * there is none, or it is not certain.
  */
 function findMoved(
-  { held, leaving }: Holding,
+  { held, leaving }: LoginConnections,
   listed: readonly DiscoveredConnection[],
   renews: ConnectionId,
 ): Pair | null {

@@ -9,13 +9,13 @@ import type { AuditDetails } from '#contract/audit.ts'
 import { apiError } from '#contract/errors.ts'
 import type { ConnectionId, UserId } from '#kernel/ids.ts'
 import { UpstreamError } from '#providers/failure.ts'
-import { toApiError } from '#providers/guard.ts'
+import { toUpstreamApiError } from '#providers/guard.ts'
 import type { DiscoveredConnection } from '#providers/port.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { LoginRow } from '#store/ports/logins.ts'
 import type { StoreRows } from '#store/ports/store.ts'
 import {
-  type Asking,
+  type Asker,
   type AskOptions,
   askProvider,
   getAdapter,
@@ -28,11 +28,7 @@ import { markLost } from './mark-lost.ts'
 import { holdConnections, reconcile } from './reconcile.ts'
 import { settleStatus, updateConnection } from './save-discovery.ts'
 
-export type RefreshConnection = (
-  by: By,
-  id: ConnectionId,
-  options: Asking,
-) => Promise<ConnectionRow>
+export type RefreshConnection = (by: By, id: ConnectionId, options: Asker) => Promise<ConnectionRow>
 
 /**
  * Makes the action. Lost consent or credentials are a result, not a failure: the connection is returned with
@@ -106,7 +102,7 @@ async function refreshOnce(
     )
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error
-    if (error.failure.kind !== 'consent_lost') throw toApiError(error)
+    if (error.failure.kind !== 'consent_lost') throw toUpstreamApiError(error)
     // The provider refused the credentials themselves.
     const { becomes } = error.failure
     return deps.store.transact(async (tx) => {

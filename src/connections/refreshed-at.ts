@@ -19,13 +19,13 @@ export function readRefreshedAt(
   clock: Clock,
 ): RefreshedAt | null {
   if (found.lastRefreshedAt !== null)
-    return { at: readMoment(found.lastRefreshedAt), isReported: true }
+    return { at: readProviderTime(found.lastRefreshedAt), isReported: true }
   const isRead = adapter.freshness === 'reads' && found.status === 'active'
   return isRead && found.accounts !== null ? { at: clock.now(), isReported: false } : null
 }
 
 /** Reads an adapter's ISO 8601 text. */
-export function readMoment(text: string): Millis {
+export function readProviderTime(text: string): Millis {
   const at = parseInstant(text)
   if (at === null) throw new Error('an adapter returned a time that is not an ISO 8601 instant')
   return toMillis(at)

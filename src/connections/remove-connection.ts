@@ -10,7 +10,7 @@ import type { ConnectionId, LoginId } from '#kernel/ids.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import { openLogin } from '#store/open-login.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
-import { type Asking, type AskOptions, limitTime } from './ask-provider.ts'
+import { type Asker, type AskOptions, limitTime } from './ask-provider.ts'
 import type { ActionDeps } from './deps.ts'
 import { type EndOfConsent, endConsent, endEmptyLogin } from './end-consent.ts'
 
@@ -100,7 +100,7 @@ async function isLinkedByOthers(
 export function purgeConnection(
   deps: ActionDeps,
   row: ConnectionRow,
-  asked: Asking,
+  asked: Asker,
 ): Promise<EndOfConsent> {
   return deps.queue.take(row.userId, async () => {
     const { store, report } = deps

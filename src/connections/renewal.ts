@@ -8,7 +8,7 @@ import type { ConnectionRow } from '#store/ports/connections.ts'
 import { toLogin } from './ask-provider.ts'
 import type { ActionDeps } from './deps.ts'
 
-export type Renewal =
+export type RenewalMethod =
   /** On the provider's page (`startLinking`). */
   | 'browser'
   /** By a key that the person obtained for themselves; its consents may be used by other programs too. */
@@ -21,9 +21,9 @@ export interface Renewals {
    * As the provider is set up here, for many connections at once: a login by a personal key is not told
    * apart.
    */
-  guess(row: ConnectionRow): Renewal
+  guess(row: ConnectionRow): RenewalMethod
   /** As the login of this connection is. */
-  find(row: ConnectionRow): Promise<Renewal>
+  find(row: ConnectionRow): Promise<RenewalMethod>
 }
 
 /** Makes both questions. */
@@ -31,7 +31,7 @@ export function makeRenewals({
   adapters,
   store,
 }: Pick<ActionDeps, 'adapters' | 'store'>): Renewals {
-  const guess = ({ provider }: ConnectionRow): Renewal => {
+  const guess = ({ provider }: ConnectionRow): RenewalMethod => {
     const adapter = adapters[provider]
     if (adapter === undefined) return 'operator'
     if (adapter.linking !== undefined) return 'browser'

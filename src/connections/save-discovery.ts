@@ -14,7 +14,7 @@ import type { SaveDeps } from './deps.ts'
 import type { AssumedField, NewAccount } from './match-accounts.ts'
 import { planAccounts } from './plan-accounts.ts'
 import type { KnownConnection } from './reconcile.ts'
-import { readMoment, readRefreshedAt } from './refreshed-at.ts'
+import { readProviderTime, readRefreshedAt } from './refreshed-at.ts'
 
 /** Creates the connection, or updates the one with the same upstream id. @throws OwnerGoneError */
 export async function saveDiscovered(
@@ -71,7 +71,7 @@ export async function updateConnection(
 
 /** Null when the provider does not report it, as after the end of a consent that it no longer knows. */
 function readConsentEnd({ consentExpiresAt = null }: DiscoveredConnection): number | null {
-  return consentExpiresAt === null ? null : readMoment(consentExpiresAt)
+  return consentExpiresAt === null ? null : readProviderTime(consentExpiresAt)
 }
 
 /**

@@ -7,7 +7,7 @@ import { apiError } from '#contract/errors.ts'
 import type { Provider } from '#contract/resources.ts'
 import type { ConnectionId, LoginId, UserId } from '#kernel/ids.ts'
 import { UpstreamError } from '#providers/failure.ts'
-import { toApiError } from '#providers/guard.ts'
+import { toUpstreamApiError } from '#providers/guard.ts'
 import type { Linking, LinkingRequest, LinkingUser } from '#providers/linking.ts'
 import { OwnerGoneError } from '#store/failure.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
@@ -72,7 +72,7 @@ export function makeStartLinking(
         const parts = { by, start, linking, user, renewed, options }
         return await begin(deps, parts)
       } catch (error) {
-        if (error instanceof UpstreamError) throw toApiError(error)
+        if (error instanceof UpstreamError) throw toUpstreamApiError(error)
         if (error instanceof OwnerGoneError) throw apiError('user_not_found', { cause: error })
         throw error
       }

@@ -17,7 +17,7 @@ interface Described {
 }
 
 /** One path item for each event type, by its name. */
-export function makeWebhooks(): JsonObject {
+export function makeWebhookPaths(): JsonObject {
   return Object.fromEntries(
     described.map(({ type, operationId, summary, schema, examples }): [string, Json] => [
       type,

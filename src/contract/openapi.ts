@@ -7,7 +7,7 @@ import { makeHeaders } from './openapi-headers.ts'
 import { makeParameters } from './openapi-parameters.ts'
 import { makeResponses } from './openapi-responses.ts'
 import { type Json, type JsonObject, makeSchemas } from './openapi-schemas.ts'
-import { eventSchemas, makeWebhooks, webhookParameters } from './openapi-webhooks.ts'
+import { eventSchemas, makeWebhookPaths, webhookParameters } from './openapi-webhooks.ts'
 import { type Operation, type OperationName, operations } from './operations.ts'
 
 export interface OpenApiOptions {
@@ -41,7 +41,7 @@ export function makeOpenApi(options: OpenApiOptions): JsonObject {
     security: [{ apiKey: [] }],
     tags,
     paths: Object.fromEntries(paths),
-    webhooks: makeWebhooks(),
+    webhooks: makeWebhookPaths(),
     components: {
       securitySchemes: { apiKey: securityScheme },
       schemas: makeSchemas(eventSchemas),

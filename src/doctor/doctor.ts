@@ -4,6 +4,7 @@
  * examination.
  */
 
+import type { Origins } from '#contract/origins.ts'
 import type { Kv } from '#fast/port.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { Adapters } from '#providers/port.ts'
@@ -18,7 +19,7 @@ import { type Check, type Diagnosis, type Finding, fault, worstOf } from './find
 import { checkLogins } from './logins.ts'
 import { checkDisk, checkEventLoop, eventLoopRemedy, type Machine } from './machine.ts'
 import { checkMail, type MailService, mailRemedy } from './mail.ts'
-import { checkOrigins, originsRemedy, type PublicOrigins } from './origins.ts'
+import { checkOrigins, originsRemedy } from './origins.ts'
 import { checkProviderWebhooks } from './provider-webhooks.ts'
 import { checkProvider, checkUse, remedyForProvider } from './providers.ts'
 import { checkEncryption, checkStore, remedyForStore } from './storage.ts'
@@ -42,7 +43,7 @@ export interface DoctorDeps {
   readonly installation: Installation
   readonly machine: Machine
   /** The origins that currently apply. */
-  readonly origins: () => PublicOrigins
+  readonly origins: () => Origins
   /** A check that failed because of a mistake of ours, or timed out: for the log. */
   readonly onFailure: (check: string, error: unknown) => void
   /** Limit per check; 8000 when absent, so that the whole stays below ten seconds. */

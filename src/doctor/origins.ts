@@ -3,13 +3,8 @@
  * Many networks do not let a machine reach its own public address, so no answer is a warning; an answer of
  * another service is an error.
  */
+import type { Origins } from '#contract/origins.ts'
 import { type Check, type Finding, fault, ok, warning } from './finding.ts'
-
-export interface PublicOrigins {
-  readonly base: string
-  readonly mcp: string
-  readonly auth: string
-}
 
 /** A path below an origin, and a value that only this service answers there. */
 interface Question {
@@ -25,11 +20,11 @@ const maxBytes = 65_536
 export const originsRemedy =
   'Try it from outside: if it works there, only this machine cannot reach its own public address; else check DNS, proxy and certificate'
 
-export function checkOrigins(origins: () => PublicOrigins): Check {
+export function checkOrigins(origins: () => Origins): Check {
   return (signal) => Promise.all(toQuestions(origins()).map((one) => ask(one, signal)))
 }
 
-function toQuestions({ base, mcp, auth }: PublicOrigins): readonly Question[] {
+function toQuestions({ base, mcp, auth }: Origins): readonly Question[] {
   return [
     {
       variable: 'BASE_URL',

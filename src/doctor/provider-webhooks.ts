@@ -2,7 +2,9 @@
  * The webhooks of each provider: the URL to register there, whether the provider can reach it, and whether a
  * webhook ever led to a sync. Which URL is registered is known only to the provider.
  */
+
 import { isIP } from 'node:net'
+import type { Origins } from '#contract/origins.ts'
 import type { Provider } from '#contract/resources.ts'
 import { isPublicAddress } from '#kernel/addresses.ts'
 import { toIso } from '#kernel/time.ts'
@@ -11,13 +13,12 @@ import type { Adapters } from '#providers/port.ts'
 import type { Store } from '#store/ports/store.ts'
 import type { Installation } from './configuration.ts'
 import { type Check, type Finding, ok, warning } from './finding.ts'
-import type { PublicOrigins } from './origins.ts'
 
 interface Parts {
   readonly adapters: Adapters
   readonly store: Pick<Store, 'inspector'>
   readonly installation: Installation
-  readonly origins: () => PublicOrigins
+  readonly origins: () => Origins
 }
 
 export function checkProviderWebhooks({ adapters, store, installation, origins }: Parts): Check {

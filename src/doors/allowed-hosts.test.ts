@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { makeAllowedHosts, type PublicOrigins } from './allowed-hosts.ts'
+import type { Origins } from '#contract/origins.ts'
+import { makeAllowedHosts } from './allowed-hosts.ts'
 
-const origins: PublicOrigins = {
+const origins: Origins = {
   base: 'https://money.example.com',
   mcp: 'https://agents.example.com:8443',
   auth: 'https://sign-in.example.com',

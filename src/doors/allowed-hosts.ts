@@ -5,16 +5,11 @@
  * refuses, and how.
  */
 import type { IncomingHttpHeaders } from 'node:http'
-
-export interface PublicOrigins {
-  readonly base: string
-  readonly mcp: string
-  readonly auth: string
-}
+import type { Origins } from '#contract/origins.ts'
 
 export interface AllowedHostsOptions {
   /** Called late: with port 0 the origins are known only after the server listens. */
-  readonly origins: () => PublicOrigins
+  readonly origins: () => Origins
   /**
    * Only this machine can reach the listener: then its loopback names count too (docs/configuration.md,
    * Listeners).
@@ -43,7 +38,7 @@ const loopbackNames: readonly string[] = ['localhost', '127.0.0.1', '[::1]']
 
 export function makeAllowedHosts({ origins, isLoopback }: AllowedHostsOptions): AllowedHosts {
   const local: ReadonlySet<string> = new Set(isLoopback ? loopbackNames : [])
-  let known: { readonly of: PublicOrigins; readonly names: ReadonlySet<string> } | null = null
+  let known: { readonly of: Origins; readonly names: ReadonlySet<string> } | null = null
 
   // The origins change at most once, when the server listens: their URLs are not parsed for every request.
   function isOwn(name: string): boolean {

@@ -3,7 +3,7 @@ import { lookup } from 'node:dns/promises'
 import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Handler, Listener } from './listener.ts'
+import type { Listener, RequestHandler } from './listener.ts'
 
 /**
  * Resolves with the port; rejects when the first address cannot be bound, e.g. because the port is in use.
@@ -11,7 +11,7 @@ import type { Handler, Listener } from './listener.ts'
  */
 export async function bind(
   listener: Listener,
-  handler: Handler,
+  handler: RequestHandler,
   host: string,
   port: number,
 ): Promise<number> {

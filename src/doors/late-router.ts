@@ -4,11 +4,11 @@
  */
 import { lazily } from '#kernel/lazily.ts'
 import { requestIdOf } from './client.ts'
-import type { Handler } from './listener.ts'
+import type { RequestHandler } from './listener.ts'
 import { answerFailedLoad } from './unparsed-requests.ts'
 
 export interface LateDoors {
-  readonly serve: Handler
+  readonly serve: RequestHandler
   close(): Promise<void>
 }
 

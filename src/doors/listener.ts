@@ -11,7 +11,7 @@ import { announcesTooMuch } from './body-limits.ts'
 import { type ConnectionLimits, readOpenFiles, toConnectionLimits } from './connection-limits.ts'
 import { type Intake, makeIntake, noShare, type Share } from './intake.ts'
 import {
-  expect,
+  expectAnswer,
   forget,
   mayOwe,
   noneOwed,
@@ -20,7 +20,7 @@ import {
   owedOf,
   tidy,
 } from './owed-answers.ts'
-import { BodiesInFlight, ReceivedRequest, type Receiver } from './received-request.ts'
+import { BodiesInFlight, ReceivedRequest, type ReceiveOptions } from './received-request.ts'
 import {
   answerTunnel,
   answerUnparsed,
@@ -59,11 +59,11 @@ const looks = 64
 /** How long to read from a client that still sends after its last answer, so that no reset loses it. */
 const lingerMs = 1000
 
-export type Handler = (request: IncomingMessage, response: ServerResponse) => void
+export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => void
 
 export interface Listener {
   /** A server that passes its requests to this handler, not listening yet. All share their connections. */
-  makeServer(handler: Handler): Server
+  makeServer(handler: RequestHandler): Server
   /** For Fastify, which attaches it to the server that it receives. */
   readonly clientErrorHandler: (error: ParseError, socket: Socket) => void
   /** Refuses new connections; requests in flight may finish within `graceMs`, then they are aborted. */
@@ -114,7 +114,7 @@ function closeServer(server: Server): Promise<void> {
   })
 }
 
-function makeServer(connections: Connections, handler: Handler): Server {
+function makeServer(connections: Connections, handler: RequestHandler): Server {
   const { times } = connections
   const answer = (request: IncomingMessage, response: ServerResponse) => {
     const connection = begin(connections, request, response)
@@ -129,9 +129,9 @@ function makeServer(connections: Connections, handler: Handler): Server {
     if (!isBehind && response.writableEnded) return
     // An error from writing to a disconnected client is not a failure of ours.
     ignoreErrors(response)
-    expect(connections, connection, response)
+    expectAnswer(connections, connection, response)
   }
-  const receiver: Receiver = {
+  const receiver: ReceiveOptions = {
     bodies: connections.bodies,
     countPart: connections.intake.count,
     cutOff: (request) => cutOff(connections, request),

@@ -39,7 +39,7 @@ export function mayOwe(total: OwedTotal, owed: OwedAnswers): boolean {
 }
 
 /** Tracks an answer that was not written synchronously with its request. */
-export function expect(total: OwedTotal, owed: OwedAnswers, response: ServerResponse): void {
+export function expectAnswer(total: OwedTotal, owed: OwedAnswers, response: ServerResponse): void {
   const { latestOwed } = owed
   if (latestOwed !== null && !latestOwed.closed) {
     owed.earlierOwed.push(latestOwed)

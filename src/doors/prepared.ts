@@ -25,11 +25,11 @@ export async function prepare(
 ): Promise<Prepared> {
   const plain = Buffer.from(bytes)
   const compressed = await compress(plain, { level: 9 })
-  return { type, plain, compressed, digest: toDigest(plain), headers }
+  return { type, plain, compressed, digest: toContentDigest(plain), headers }
 }
 
 /** Hexadecimal, long enough to name the content in a path or an entity tag. */
-export function toDigest(bytes: Uint8Array): string {
+export function toContentDigest(bytes: Uint8Array): string {
   return hash('sha256', bytes).slice(0, 20)
 }
 

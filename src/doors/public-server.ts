@@ -9,12 +9,12 @@ import type { FastifyInstance } from 'fastify'
 import { bind } from './bind.ts'
 import type { ConnectionLimits } from './connection-limits.ts'
 import { type DirectDoor, type LateDoors, makeLateRouter } from './late-router.ts'
-import { type Handler, type ListenerTimes, makeListener } from './listener.ts'
+import { type ListenerTimes, makeListener, type RequestHandler } from './listener.ts'
 import { withoutSchemas } from './without-schemas.ts'
 
 export interface PublicServerOptions {
   /** The REST lane; it also answers paths that no door owns. */
-  readonly lane: Handler
+  readonly lane: RequestHandler
   /** Doors that need no router. */
   readonly direct: readonly DirectDoor[]
   /** Mounts the other doors, at the first request for none of those. */
@@ -44,7 +44,7 @@ export function makePublicServer(options: PublicServerOptions): PublicServer {
     }, onFailure)
   const direct = options.direct.map(({ owns, open }) => ({ owns, ...openLater(open) }))
   const routed = openLater(() => openRouter(options))
-  const serve: Handler = (request, response) => {
+  const serve: RequestHandler = (request, response) => {
     const url = request.url ?? '/'
     if (isRest(url)) return lane(request, response)
     const path = toPath(url)

@@ -45,7 +45,7 @@ export class BodiesInFlight {
 }
 
 /** What a request needs of its listener. */
-export interface Receiver {
+export interface ReceiveOptions {
   readonly bodies: BodiesInFlight
   /** Called for each part of a body. */
   countPart(): void
@@ -106,7 +106,7 @@ export class ReceivedRequest extends IncomingMessage {
   }
 
   /** Its listener, which makes a subclass that says so. */
-  protected get receiver(): Receiver {
+  protected get receiver(): ReceiveOptions {
     throw new Error('a request without a listener')
   }
 

@@ -4,7 +4,7 @@
  */
 
 import type { Acquired } from './memory-leases.ts'
-import type { Admission, Admitted, CacheLookup, Unsure, WindowState } from './port.ts'
+import type { AdmitRequest, Admitted, CacheLookup, Unsure, WindowState } from './port.ts'
 
 /** The steps, synchronous. */
 export interface LocalSteps {
@@ -17,7 +17,7 @@ export interface LocalSteps {
 /** The time after which a place may be free: `Retry-After` cannot say less. */
 export const placeRetryMs = 1000
 
-export function admitLocally(steps: LocalSteps, admission: Admission): Admitted {
+export function admitLocally(steps: LocalSteps, admission: AdmitRequest): Admitted {
   const { window: counted, places, answer: key } = admission
   const window = counted === null ? null : steps.take(counted.key, counted.limit, counted.windowMs)
   if (window !== null && !window.allowed) return { kind: 'refused', window }

@@ -12,7 +12,7 @@ import {
   type WindowStore,
   windowBounds,
 } from './port.ts'
-import { makeWindowPool, type Window, type WindowPool } from './window-pool.ts'
+import { makeWindowPool, type RateWindow, type WindowPool } from './window-pool.ts'
 
 /** The port, with synchronous results. */
 export interface MemoryWindows extends WindowStore {
@@ -138,7 +138,12 @@ function take(pools: Pools, key: WindowKey, limit: number, windowMs: number): Wi
 }
 
 /** Gives one request back; returns its window, or null when none is running. */
-function giveBack(pools: Pools, key: WindowKey, limit: number, windowMs: number): Window | null {
+function giveBack(
+  pools: Pools,
+  key: WindowKey,
+  limit: number,
+  windowMs: number,
+): RateWindow | null {
   if (limit === 0) return null
   const pool = poolOf(pools, key)
   const window = pool.find(key)
@@ -187,6 +192,6 @@ export function windowState(limit: number, count: number, resetMs: number): Wind
  * A window that ends later than its length allows was started before the clock was set back. It is ignored,
  * so that nobody is refused until the clock catches up.
  */
-function isRunning(window: Window, now: number, windowMs: number): boolean {
+function isRunning(window: RateWindow, now: number, windowMs: number): boolean {
   return now < window.endsAt && window.endsAt - now <= windowMs
 }

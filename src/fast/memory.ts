@@ -8,7 +8,7 @@ import { type MemoryBreakers, makeMemoryBreakers } from './memory-breakers.ts'
 import { type MemoryCache, makeMemoryCache } from './memory-cache.ts'
 import { type MemoryLeases, makeMemoryLeases } from './memory-leases.ts'
 import { type MemoryWindows, makeMemoryWindows } from './memory-windows.ts'
-import type { Admission, Admitted, Kv } from './port.ts'
+import type { AdmitRequest, Admitted, Kv } from './port.ts'
 
 export interface MemoryKvOptions {
   readonly clock: Clock
@@ -18,7 +18,7 @@ export interface MemoryKvOptions {
 
 /** The port, with every method synchronous. */
 export interface MemoryKv extends Kv {
-  admit(admission: Admission): Admitted
+  admit(admission: AdmitRequest): Admitted
   readonly cache: MemoryCache
   readonly windows: MemoryWindows
   readonly leases: MemoryLeases

@@ -133,7 +133,7 @@ export interface LeaseStore {
 }
 
 /** What one request needs of fast state. All keys have the same owner. */
-export interface Admission {
+export interface AdmitRequest {
   /** Counts the request; null: it was counted before. */
   readonly window: {
     readonly key: WindowKey
@@ -259,7 +259,7 @@ export interface Kv {
    * as one step: a refused request is not counted, a full one does not reach the cache, and only a miss takes
    * a place.
    */
-  admit(admission: Admission): Maybe<Admitted>
+  admit(admission: AdmitRequest): Maybe<Admitted>
   readonly cache: CacheStore
   /** Makes earlier editions invalid; null: there are none. */
   readonly beginChange: BeginChange | null

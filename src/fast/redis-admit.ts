@@ -7,7 +7,7 @@
 import { admitLocally, type LocalSteps, placeRetryMs } from './memory-admit.ts'
 import { noLimit } from './memory-windows.ts'
 import type {
-  Admission,
+  AdmitRequest,
   Admitted,
   CacheLookup,
   Kv,
@@ -119,7 +119,7 @@ export function makeRedisAdmit(options: RedisAdmitOptions): Kv['admit'] {
 }
 
 /** Limits in this process; the cache, where it is on another server, may be available all the same. */
-function fallBack(parts: Parts, admission: Admission): Maybe<Admitted> {
+function fallBack(parts: Parts, admission: AdmitRequest): Maybe<Admitted> {
   const { answer: key, owner, edition } = admission
   if (parts.isOne || key === null) return admitLocally(parts.here, admission)
   const found = parts.cache.look(key, owner, edition)
@@ -130,7 +130,7 @@ function fallBack(parts: Parts, admission: Admission): Maybe<Admitted> {
 
 type Next = 'none' | 'look' | 'take' | 'check'
 
-async function admitAtOne(parts: Parts, admission: Admission): Promise<Admitted> {
+async function admitAtOne(parts: Parts, admission: AdmitRequest): Promise<Admitted> {
   const { cache, cacheLink, metrics } = parts
   const { answer: key, places, owner } = admission
   const isFound = key !== null && cacheLink.isUp()
@@ -160,7 +160,7 @@ async function admitAtOne(parts: Parts, admission: Admission): Promise<Admitted>
 }
 
 /** Only a miss takes a place, in another step: a hit needs none, and both servers are asked together. */
-async function admitAtTwo(parts: Parts, admission: Admission): Promise<Admitted> {
+async function admitAtTwo(parts: Parts, admission: AdmitRequest): Promise<Admitted> {
   const { answer: key, owner, edition } = admission
   const next = key === null ? 'none' : 'check'
   const [reply, found] = await Promise.all([
@@ -176,7 +176,7 @@ async function admitAtTwo(parts: Parts, admission: Admission): Promise<Admitted>
 
 async function takePlace(
   { leases }: Parts,
-  { places }: Admission,
+  { places }: AdmitRequest,
   window: WindowState | null,
   kind: 'miss' | 'unavailable',
 ): Promise<Admitted> {
@@ -207,7 +207,7 @@ interface Sending {
 
 async function send(
   parts: Parts,
-  { window, places, answer, owner, edition }: Admission,
+  { window, places, answer, owner, edition }: AdmitRequest,
   { next, wanted, version }: Sending,
 ): Promise<LookReply> {
   const { windows, leases, cache, editions, metrics } = parts
@@ -262,7 +262,7 @@ async function send(
 
 function windowOf(
   { windows }: Parts,
-  { window }: Admission,
+  { window }: AdmitRequest,
   { kind, count, leftMs }: LookReply,
 ): WindowState | null {
   if (window === null) return null

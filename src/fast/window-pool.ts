@@ -6,7 +6,7 @@
  */
 
 /** A window and its place in one of the pool's two lists. */
-export interface Window {
+export interface RateWindow {
   readonly key: string
   count: number
   endsAt: number
@@ -17,25 +17,25 @@ export interface Window {
    */
   era: number | null
   list: WindowList
-  older: Window | null
-  newer: Window | null
+  older: RateWindow | null
+  newer: RateWindow | null
 }
 
 /** Windows in the order in which they were added, the oldest first. */
 interface WindowList {
-  oldest: Window | null
-  newest: Window | null
+  oldest: RateWindow | null
+  newest: RateWindow | null
 }
 
 export interface WindowPool {
-  find(key: string): Window | undefined
+  find(key: string): RateWindow | undefined
   /** Adds a window with one request counted; may evict another one. */
-  add(key: string, now: number, endsAt: number): Window
+  add(key: string, now: number, endsAt: number): RateWindow
   /** Starts the window again. */
-  restart(window: Window, endsAt: number): void
+  restart(window: RateWindow, endsAt: number): void
   /** Call when it becomes used up, or stops being used up. */
-  mark(window: Window, isUsedUp: boolean): void
-  remove(window: Window): void
+  mark(window: RateWindow, isUsedUp: boolean): void
+  remove(window: RateWindow): void
   readonly size: number
 }
 
@@ -44,16 +44,16 @@ const looks = 4
 
 /** An empty pool of at most `maxWindows`. */
 export function makeWindowPool(maxWindows: number): WindowPool {
-  const windows = new Map<string, Window>()
+  const windows = new Map<string, RateWindow>()
   const open: WindowList = { oldest: null, newest: null }
   const usedUp: WindowList = { oldest: null, newest: null }
 
-  function remove(window: Window): void {
+  function remove(window: RateWindow): void {
     unlink(window)
     windows.delete(window.key)
   }
 
-  function findExpired(list: WindowList, now: number): Window | null {
+  function findExpired(list: WindowList, now: number): RateWindow | null {
     let window = list.oldest
     for (let look = 0; window !== null && look < looks; look += 1) {
       if (now >= window.endsAt) return window
@@ -78,7 +78,7 @@ export function makeWindowPool(maxWindows: number): WindowPool {
     find: (key) => windows.get(key),
     add(key, now, endsAt) {
       makeRoom(now)
-      const window: Window = {
+      const window: RateWindow = {
         key,
         count: 1,
         endsAt,
@@ -113,7 +113,7 @@ export function makeWindowPool(maxWindows: number): WindowPool {
   }
 }
 
-function append(list: WindowList, window: Window): void {
+function append(list: WindowList, window: RateWindow): void {
   window.list = list
   window.older = list.newest
   window.newer = null
@@ -122,7 +122,7 @@ function append(list: WindowList, window: Window): void {
   list.newest = window
 }
 
-function unlink(window: Window): void {
+function unlink(window: RateWindow): void {
   const { list, older, newer } = window
   if (older === null) list.oldest = newer
   else older.newer = newer

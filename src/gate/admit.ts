@@ -9,7 +9,12 @@ import type { Caller } from '#auth/caller.ts'
 import { apiError } from '#contract/errors.ts'
 import type { Maybe, WindowState } from '#fast/port.ts'
 import type { Credential } from './credential.ts'
-import { isRefusal, settleUnidentified, type Throttle, type Visitor } from './throttle.ts'
+import {
+  type ClientWindows,
+  isBadCredentials,
+  settleUnidentified,
+  type Throttle,
+} from './throttle.ts'
 
 /**
  * The requester before identification: the same object for every request of a connection with the same
@@ -17,7 +22,7 @@ import { isRefusal, settleUnidentified, type Throttle, type Visitor } from './th
  */
 export interface Applicant {
   readonly credential: Credential
-  readonly visitor: Visitor
+  readonly visitor: ClientWindows
 }
 
 export type Admission =
@@ -101,7 +106,7 @@ async function lookFreely(parts: AdmissionParts, applicant: Applicant): Promise<
   try {
     return { kind: 'in', caller: await parts.identify.find(applicant.credential) }
   } catch (error) {
-    if (isRefusal(error)) {
+    if (isBadCredentials(error)) {
       parts.good.delete(applicant.credential.digest)
       return charge(parts, applicant, error)
     }
@@ -122,7 +127,9 @@ async function follow(
       // now.
       return lookFreely(parts, applicant)
     case 'unknown':
-      return isRefusal(admission.error) ? charge(parts, applicant, admission.error) : admission
+      return isBadCredentials(admission.error)
+        ? charge(parts, applicant, admission.error)
+        : admission
     default:
       return admission
   }

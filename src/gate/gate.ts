@@ -7,7 +7,15 @@ import { hasApiAccess, hasBrokerageAccess, type PlanSettings } from '#auth/plans
 import { ApiError, apiError } from '#contract/errors.ts'
 import { retryLaterSeconds } from '#contract/limits.ts'
 import type { Access, Bucket, Operation } from '#contract/operations.ts'
-import type { Admission, Admitted, Kv, Maybe, Unsure, WindowKey, WindowState } from '#fast/port.ts'
+import type {
+  AdmitRequest,
+  Admitted,
+  Kv,
+  Maybe,
+  Unsure,
+  WindowKey,
+  WindowState,
+} from '#fast/port.ts'
 import type { Clock } from '#kernel/time.ts'
 import { unreachable } from '#kernel/unreachable.ts'
 import type { Read } from '#resources/read.ts'
@@ -52,7 +60,7 @@ export interface GateOptions {
 }
 
 /** A request of a known caller. */
-export interface Asked {
+export interface CallerRequest {
   readonly caller: Caller
   readonly operation: Operation
   /** As received, without "?"; unused where the request is refused. */
@@ -87,14 +95,14 @@ export interface Gate {
    * the requests in flight, the cache. `finish` must follow. A hit in the in-process cache is returned
    * synchronously, without a promise.
    */
-  pass(asked: Asked): Maybe<Passage>
+  pass(asked: CallerRequest): Maybe<Passage>
   /**
    * The answer of a passage whose window allowed the request: from the cache, or computed. Throws the refusal
    * as an ApiError, and what fails after the cache was queried as a GateError.
    */
-  finish(asked: Asked, passage: Passage): Maybe<Answer>
+  finish(asked: CallerRequest, passage: Passage): Maybe<Answer>
   /** Another answer for a request that was counted: `pass` and `finish` without its window. */
-  answerAgain(asked: Asked): Maybe<Answer>
+  answerAgain(asked: CallerRequest): Maybe<Answer>
 }
 
 interface Computed {
@@ -148,8 +156,8 @@ function judgePlan({ plans, clock }: Parts, { plan }: Caller, access: Access): A
  */
 function pass(
   parts: Parts,
-  asked: Asked,
-  window: Admission['window'],
+  asked: CallerRequest,
+  window: AdmitRequest['window'],
   isAgain = false,
 ): Maybe<Passage> {
   const { caller, operation, rawQuery } = asked
@@ -178,7 +186,7 @@ const noEdition = {}
  */
 async function passAgain(
   parts: Parts,
-  asked: Asked,
+  asked: CallerRequest,
   { window, edition }: Extract<Admitted, Unsure>,
 ): Promise<Passage> {
   let caller: Caller
@@ -193,7 +201,11 @@ async function passAgain(
   return admitted.kind === 'refused' ? passage : { ...passage, admitted: { ...admitted, window } }
 }
 
-function settle(parts: Parts, asked: Asked, { caller, admitted, refusal }: Passage): Maybe<Answer> {
+function settle(
+  parts: Parts,
+  asked: CallerRequest,
+  { caller, admitted, refusal }: Passage,
+): Maybe<Answer> {
   switch (admitted.kind) {
     case 'hit':
       return { body: admitted.answer.body, truncated: admitted.answer.truncated, cache: 'HIT' }
@@ -216,7 +228,7 @@ function settle(parts: Parts, asked: Asked, { caller, admitted, refusal }: Passa
 /** Releases the place however the answer ends. */
 async function fetchHolding(
   parts: Parts,
-  asked: Asked,
+  asked: CallerRequest,
   { kind, lease }: Extract<Admitted, { kind: 'miss' | 'unavailable' }>,
 ): Promise<Answer> {
   const isUnavailable = kind === 'unavailable'
@@ -230,7 +242,7 @@ async function fetchHolding(
 }
 
 /** Fast state could not say whether the caller's rows are current. */
-async function renewUndoubted(parts: Parts, { caller, operation }: Asked): Promise<Caller> {
+async function renewUndoubted(parts: Parts, { caller, operation }: CallerRequest): Promise<Caller> {
   if (caller.edition === undefined) return caller
   const renewed = await parts.renew(caller, null)
   const refusal = judgePlan(parts, renewed, operation.access)
@@ -241,7 +253,7 @@ async function renewUndoubted(parts: Parts, { caller, operation }: Asked): Promi
 async function fetch(
   parts: Parts,
   key: string,
-  asked: Asked,
+  asked: CallerRequest,
   isUnavailable: boolean,
 ): Promise<Answer> {
   try {
@@ -261,7 +273,7 @@ async function fetch(
 async function compute(
   parts: Parts,
   key: string,
-  asked: Asked,
+  asked: CallerRequest,
   signal: AbortSignal,
 ): Promise<Computed> {
   const { caller, operation } = asked
@@ -287,7 +299,8 @@ export function nameWindow(userId: string, bucketId: string, bucket: Bucket): Wi
   return `key:{${userId}}:${bucketId}:${bucket}`
 }
 
-type Names = Readonly<Record<Bucket, NonNullable<Admission['window']>>> & Pick<Admission, 'places'>
+type Names = Readonly<Record<Bucket, NonNullable<AdmitRequest['window']>>> &
+  Pick<AdmitRequest, 'places'>
 
 /** A caller's windows and places with their limits, built once because every request needs them. */
 function makeNames({ buckets, concurrency }: GateLimits): (caller: Caller) => Names {

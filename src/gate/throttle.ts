@@ -20,7 +20,7 @@ export interface ThrottleLimits {
 }
 
 /** A client before it is identified, as the names of its windows; made once per connection. */
-export interface Visitor {
+export interface ClientWindows {
   /** Address and token prefix. */
   readonly own: WindowKey
   readonly address: WindowKey
@@ -29,7 +29,7 @@ export interface Visitor {
 }
 
 /** The visitor at this address with these first characters of a token. */
-export function toVisitor(address: string, prefix: string): Visitor {
+export function toVisitor(address: string, prefix: string): ClientWindows {
   const group = toAddressGroup(address)
   const network = toAddressGroup(address, 56)
   return {
@@ -58,9 +58,9 @@ export type Reservation =
     }
 
 export interface Throttle {
-  reserve(visitor: Visitor): Promise<Reservation>
+  reserve(visitor: ClientWindows): Promise<Reservation>
   /** For answers that cost nothing (unknown paths). */
-  peek(visitor: Visitor): Maybe<WindowState>
+  peek(visitor: ClientWindows): Maybe<WindowState>
 }
 
 /**
@@ -72,12 +72,12 @@ export function settleUnidentified(
   reservation: Reservation & { readonly allowed: true },
   thrown: unknown,
 ): void {
-  if (isRefusal(thrown)) reservation.keep()
+  if (isBadCredentials(thrown)) reservation.keep()
   else reservation.giveBack()
 }
 
 /** The credentials are bad or missing; every other error is an internal failure. */
-export function isRefusal(thrown: unknown): boolean {
+export function isBadCredentials(thrown: unknown): boolean {
   return thrown instanceof ApiError && thrown.status === 401
 }
 
@@ -92,7 +92,7 @@ export function makeThrottle(windows: WindowStore, limits: ThrottleLimits): Thro
   }
 
   /** Windows to check, widest first. */
-  function ladderOf(visitor: Visitor): readonly Step[] {
+  function ladderOf(visitor: ClientWindows): readonly Step[] {
     const { own, address, network } = visitor
     const steps = [
       { name: address, limit: limits.preauthIp },

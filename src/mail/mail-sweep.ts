@@ -3,7 +3,7 @@ import { runInBatches } from '#jobs/batches.ts'
 import type { PeriodicTask } from '#jobs/periodic.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { Store } from '#store/ports/store.ts'
-import { longestWaitMs } from './worker.ts'
+import { longestMailWaitMs } from './worker.ts'
 
 const dayMs = 86_400_000
 /** Longer than any matter could be reported a second time. */
@@ -20,7 +20,7 @@ export function makeMailSweep(parts: {
   const { store, clock } = parts
   async function sweep(): Promise<number> {
     const now = clock.now()
-    const bounds = { before: now - mailsKeptMs, now, latestDue: now + longestWaitMs }
+    const bounds = { before: now - mailsKeptMs, now, latestDue: now + longestMailWaitMs }
     const mails = await store.mails.sweep({ ...bounds, limit: batch })
     return mails + (await store.singleUse.sweep({ before: now - tokensKeptMs, limit: batch }))
   }

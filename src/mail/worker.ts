@@ -60,7 +60,7 @@ const waits: readonly number[] = [
   8 * hourMs,
 ]
 /** A clock that was ahead cannot have put a mail off for longer; notices may wait a day. */
-export const longestWaitMs = 26 * hourMs
+export const longestMailWaitMs = 26 * hourMs
 
 export function makeMailTask(deps: MailWorkerDeps): PeriodicTask {
   const { store, clock } = deps

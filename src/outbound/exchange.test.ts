@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { createServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { Agent } from 'undici'
-import { type Exchange, exchange, NoAnswerInTime } from './exchange.ts'
+import { exchange, type HttpExchange, NoAnswerInTime } from './exchange.ts'
 
 /** A server that answers whatever it is asked with these texts, one after another, and what it received. */
 async function withServer(t: TestContext, texts: readonly string[]) {
@@ -32,7 +32,7 @@ async function withServer(t: TestContext, texts: readonly string[]) {
   return { port: address.port, received }
 }
 
-const asked = (port: number, over: Partial<Exchange> = {}): Exchange => ({
+const asked = (port: number, over: Partial<HttpExchange> = {}): HttpExchange => ({
   url: new URL(`http://127.0.0.1:${port}/hook?a=1`),
   headers: { 'webhook-id': 'an-id' },
   body: Buffer.from('{}'),

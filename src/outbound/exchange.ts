@@ -5,7 +5,7 @@
 import type { Dispatcher } from 'undici'
 import { GatheredBytes } from '#kernel/gathered-bytes.ts'
 
-export interface Exchange {
+export interface HttpExchange {
   readonly url: URL
   readonly headers: Readonly<Record<string, string>>
   readonly body: Uint8Array
@@ -17,7 +17,7 @@ export interface Exchange {
   readonly stop: AbortSignal
 }
 
-export interface Answer {
+export interface HttpAnswer {
   readonly status: number
   /** Names in lower case. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
@@ -34,12 +34,12 @@ export class NoAnswerInTime extends Error {
  * before the end, the time limit, `stop` or a failure.
  * @throws NoAnswerInTime, the reason of `stop`, or the errors of undici, before there is a status.
  */
-export function exchange(dispatcher: Dispatcher, asked: Exchange): Promise<Answer> {
+export function exchange(dispatcher: Dispatcher, asked: HttpExchange): Promise<HttpAnswer> {
   const { url, headers, body, timeoutMs, maxBytes, stop } = asked
-  const { promise, resolve, reject } = Promise.withResolvers<Answer>()
+  const { promise, resolve, reject } = Promise.withResolvers<HttpAnswer>()
   const read = new GatheredBytes(maxBytes)
   let size = 0
-  let head: Omit<Answer, 'body'> | null = null
+  let head: Omit<HttpAnswer, 'body'> | null = null
   let controller: Dispatcher.DispatchController | null = null
   /** Why the exchange was ended from here; the dispatcher learns it when the request begins. */
   let ending: Error | null = null

@@ -11,7 +11,7 @@ import { BlockedAddress, findUrlProblem } from './allowed-address.ts'
 import { boundBytes } from './bound-bytes.ts'
 import { makeResolveName } from './resolve-name.ts'
 
-export interface GuardOptions {
+export interface GuardedAgentOptions {
   /**
    * Allows private addresses, plain http and every port: for an operator's own network, by explicit setting.
    */
@@ -35,7 +35,7 @@ const defaultMaxResponseBytes = 64 * 1024
 const maxAnswerBytes = 1024 * 1024
 
 /** One connection pool for guarded requests; it does not follow redirects by itself. Its owner closes it. */
-export function makeGuardedAgent(options: GuardOptions = {}): Agent {
+export function makeGuardedAgent(options: GuardedAgentOptions = {}): Agent {
   const connect = options.allowPrivate === true ? openConnector(options) : guardedConnector(options)
   return new Agent({
     connect(target, callback) {
@@ -58,7 +58,7 @@ export function makeGuardedAgent(options: GuardOptions = {}): Agent {
   })
 }
 
-function openConnector(options: GuardOptions): Connector.connector {
+function openConnector(options: GuardedAgentOptions): Connector.connector {
   return buildConnector({
     allowH2: false,
     timeout: options.connectTimeoutMs ?? fiveSeconds,
@@ -66,7 +66,7 @@ function openConnector(options: GuardOptions): Connector.connector {
   })
 }
 
-function guardedConnector(options: GuardOptions): Connector.connector {
+function guardedConnector(options: GuardedAgentOptions): Connector.connector {
   const dial = buildConnector({
     allowH2: false,
     timeout: options.connectTimeoutMs ?? fiveSeconds,

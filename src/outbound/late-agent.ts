@@ -3,7 +3,7 @@
  */
 import type { Agent } from 'undici'
 import { lazily } from '#kernel/lazily.ts'
-import type { GuardOptions } from './guarded-agent.ts'
+import type { GuardedAgentOptions } from './guarded-agent.ts'
 
 export interface LateAgent {
   open(): Promise<Agent>
@@ -11,7 +11,7 @@ export interface LateAgent {
   close(): Promise<void>
 }
 
-export function makeLateAgent(options: GuardOptions): LateAgent {
+export function makeLateAgent(options: GuardedAgentOptions): LateAgent {
   let agent: Agent | null = null
   return {
     open: lazily(async () => {

@@ -51,7 +51,7 @@ export interface RevokeOptions {
 }
 
 /** How this installation reaches a provider, in words for operators. */
-export interface Access {
+export interface InstallationAccess {
   /**
    * False when nothing but people's own keys is used: then nothing is to be checked while nobody is linked.
    */
@@ -78,7 +78,7 @@ export interface LoginAccess {
 
 /** What an adapter tells operators of its access and of logins, without a call. */
 export interface OperatorWords {
-  readonly access: Access
+  readonly access: InstallationAccess
   /** @param email the address of its owner, for the next step. */
   describeLogin(login: Login, email: string): LoginAccess
 }

@@ -13,7 +13,7 @@ import { UpstreamError, type UpstreamFailure } from './failure.ts'
 import type { CallContext } from './port.ts'
 
 /** The one mapping of upstream failures to public errors. */
-export function toApiError(error: UpstreamError): ApiError {
+export function toUpstreamApiError(error: UpstreamError): ApiError {
   const failure = error.failure
   switch (failure.kind) {
     case 'rejected':
@@ -122,7 +122,7 @@ export function makeGuard(options: GuardOptions): Guard {
       const isOurs = upstream !== error && signal.aborted && isAnswering(times)
       if (upstream !== null && !isOurs) options.onEnd?.(target.connectionId, upstream)
       await settle(target, key, state, isOurs ? null : upstream)
-      throw upstream === null ? error : toApiError(upstream)
+      throw upstream === null ? error : toUpstreamApiError(upstream)
     }
   }
 

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type ConnectionId, newId } from '#kernel/ids.ts'
 import { UpstreamError } from './failure.ts'
-import { toApiError } from './guard.ts'
+import { toUpstreamApiError } from './guard.ts'
 import { makeRecentFailures } from './recent-failures.ts'
 
 const refusal = new UpstreamError('akahu', {
@@ -15,7 +15,7 @@ const refusal = new UpstreamError('akahu', {
 test('a failure is remembered with its sentence until the next success, also behind a public error', () => {
   const failures = makeRecentFailures({ now: () => 5 })
   const id = newId<ConnectionId>()
-  for (const error of [refusal, toApiError(refusal)]) {
+  for (const error of [refusal, toUpstreamApiError(refusal)]) {
     failures.note(id, error)
     assert.deepEqual(failures.find(id), { kind: 'rejected', detail: 'not from here', at: 5 })
     assert.deepEqual([failures.list(5), failures.list(6)], [[id], []])

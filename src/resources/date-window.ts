@@ -42,8 +42,8 @@ const formatRule =
  * no bound).
  */
 export function readDateWindow(parameters: DateParameters, rules: DateRules): TimeWindow {
-  const from = parameters.from === undefined ? null : readMoment(parameters.from)
-  const to = parameters.to === undefined ? null : readMoment(parameters.to)
+  const from = parameters.from === undefined ? null : readBound(parameters.from)
+  const to = parameters.to === undefined ? null : readBound(parameters.to)
   const details: string[] = []
   if (from === 'bad') details.push(`from: ${formatRule}`)
   if (to === 'bad') details.push(`to: ${formatRule}`)
@@ -83,7 +83,7 @@ function isTooOld(given: Moment | null, lower: Micros, rules: DateRules): boolea
 }
 
 /** Reads one bound; 'bad' for anything but an existing day or an instant with a zone (reading R14). */
-export function readMoment(text: string): Moment | 'bad' {
+export function readBound(text: string): Moment | 'bad' {
   if (text.length > 64) return 'bad'
   const day = parseDay(text)
   if (day !== null) return { kind: 'day', day }

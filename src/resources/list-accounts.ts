@@ -4,7 +4,7 @@ import type { z } from 'zod'
 import type { listAccounts } from '#contract/operations.ts'
 import type { Account, Pagination } from '#contract/resources.ts'
 import type { AccountRow } from '#store/ports/accounts.ts'
-import { type ReadContext, type ReadDeps, type Reading, whole } from './read-context.ts'
+import { type ReadContext, type ReadDeps, type ReadResult, whole } from './read-context.ts'
 import { sortAccounts } from './sort-accounts.ts'
 
 export type AccountsRequest = z.output<typeof listAccounts.query>
@@ -13,7 +13,7 @@ export function makeListAccounts(deps: ReadDeps) {
   return async (
     query: AccountsRequest,
     context: ReadContext,
-  ): Promise<Reading<{ data: Account[]; pagination: Pagination }>> => {
+  ): Promise<ReadResult<{ data: Account[]; pagination: Pagination }>> => {
     const { limit, offset } = query
     const rows = await deps.store.accounts.list(context.caller.userId)
     const data = sortAccounts(rows)

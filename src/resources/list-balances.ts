@@ -12,7 +12,7 @@ import { parseUuid } from '#kernel/ids.ts'
 import type { BalanceReader } from '#providers/port.ts'
 import type { AccountRow } from '#store/ports/accounts.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
-import type { ReadContext, ReadDeps, Reading } from './read-context.ts'
+import type { ReadContext, ReadDeps, ReadResult } from './read-context.ts'
 import { categoryOf, toAccountRef } from './target.ts'
 
 export type BalancesRequest = z.output<typeof listBalances.query>
@@ -29,7 +29,7 @@ export function makeListBalances(deps: ReadDeps) {
   return async (
     query: BalancesRequest,
     context: ReadContext,
-  ): Promise<Reading<{ data: Balance[] }>> => {
+  ): Promise<ReadResult<{ data: Balance[] }>> => {
     const accounts = await findAccounts(deps, context, query.accountIds)
     refuseBrokerage(accounts)
     const readers = findReaders(deps, accounts)

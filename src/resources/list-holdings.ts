@@ -6,8 +6,8 @@ import type { listHoldings } from '#contract/operations.ts'
 import type { Holding } from '#contract/resources.ts'
 import type { BrokerageAdapter, CallContext } from '#providers/port.ts'
 import { followMoved } from './follow-moved.ts'
-import { type ReadContext, type ReadDeps, type Reading, whole } from './read-context.ts'
-import { findTarget, refuseRevoked, type Target, toGuardTarget } from './target.ts'
+import { type ReadContext, type ReadDeps, type ReadResult, whole } from './read-context.ts'
+import { findReadTarget, refuseRevoked, type Target, toGuardTarget } from './target.ts'
 
 export type HoldingsRequest = z.output<typeof listHoldings.query>
 
@@ -21,8 +21,8 @@ export function makeListHoldings(deps: ReadDeps) {
   return async (
     query: HoldingsRequest,
     context: ReadContext,
-  ): Promise<Reading<{ data: Holding[] }>> => {
-    const find = () => findTarget(deps.store, context.caller, query, 'brokerage')
+  ): Promise<ReadResult<{ data: Holding[] }>> => {
+    const find = () => findReadTarget(deps.store, context.caller, query, 'brokerage')
     const target = await find()
     const adapter = deps.adapters[target.provider]
     if (adapter?.category !== 'brokerage') throw apiError('provider_not_configured')

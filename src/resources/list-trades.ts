@@ -11,14 +11,14 @@ import { getZone } from '#kernel/time.ts'
 import { doubtEmpty } from '#providers/doubt-empty.ts'
 import type { BrokerageAdapter, TradePage } from '#providers/port.ts'
 import { readDateWindow } from './date-window.ts'
-import type { ReadContext, ReadDeps, Reading } from './read-context.ts'
+import type { ReadContext, ReadDeps, ReadResult } from './read-context.ts'
 import { type RowsBody, readRows } from './read-rows.ts'
-import { findTarget, type Target } from './target.ts'
+import { findReadTarget, type Target } from './target.ts'
 
 export type TradesQuery = z.output<typeof listTrades.query>
 
 export function makeListTrades(deps: ReadDeps) {
-  return async (query: TradesQuery, context: ReadContext): Promise<Reading<RowsBody<Trade>>> => {
+  return async (query: TradesQuery, context: ReadContext): Promise<ReadResult<RowsBody<Trade>>> => {
     const zone = getZone(context.caller.timezone)
     const rules = { zone, now: deps.clock.now(), defaultDays: null, maxYears: null }
     const window = readDateWindow(query, rules)
@@ -33,7 +33,7 @@ export function makeListTrades(deps: ReadDeps) {
         pageCap: () => null,
         breaker: false,
         find: () =>
-          findTarget(
+          findReadTarget(
             deps.store,
             context.caller,
             { connectionId, accountId, accountIds },

@@ -7,9 +7,9 @@ import type { Transaction } from '#contract/resources.ts'
 import { getZone } from '#kernel/time.ts'
 import type { BankingAdapter, TransactionPage } from '#providers/port.ts'
 import { readDateWindow } from './date-window.ts'
-import type { ReadContext, ReadDeps, Reading } from './read-context.ts'
+import type { ReadContext, ReadDeps, ReadResult } from './read-context.ts'
 import { type RowsBody, readRows } from './read-rows.ts'
-import { findTarget, type Target } from './target.ts'
+import { findReadTarget, type Target } from './target.ts'
 
 export type TransactionsQuery = z.output<typeof listTransactions.query>
 
@@ -22,7 +22,7 @@ export function makeListTransactions(deps: ReadDeps) {
   return async (
     query: TransactionsQuery,
     context: ReadContext,
-  ): Promise<Reading<RowsBody<Transaction>>> => {
+  ): Promise<ReadResult<RowsBody<Transaction>>> => {
     const zone = getZone(context.caller.timezone)
     const window = readDateWindow(query, { zone, now: deps.clock.now(), defaultDays, maxYears })
     const { connectionId, accountId, from, to, limit, offset } = query
@@ -39,7 +39,8 @@ export function makeListTransactions(deps: ReadDeps) {
             ? Math.ceil((offset + limit) / bankOf(deps, target).transactions.pageSize) + 1
             : unscopedPageCap,
         breaker: true,
-        find: () => findTarget(deps.store, context.caller, { connectionId, accountId }, 'banking'),
+        find: () =>
+          findReadTarget(deps.store, context.caller, { connectionId, accountId }, 'banking'),
         toSource: (target) => ({
           provider: target.provider,
           reader: bankOf(deps, target).transactions,

@@ -27,7 +27,7 @@ export interface ReadContext {
   readonly signal: AbortSignal
 }
 
-export interface Reading<Body> {
+export interface ReadResult<Body> {
   readonly body: Body
   /** The row ceiling or the page cap was reached (`X-Service-Truncated`). */
   readonly truncated: boolean
@@ -38,6 +38,6 @@ export interface Reading<Body> {
 }
 
 /** A complete, cacheable reading. */
-export function whole<Body>(body: Body): Reading<Body> {
+export function whole<Body>(body: Body): ReadResult<Body> {
   return { body, truncated: false, cacheable: true }
 }

@@ -11,7 +11,7 @@ import type { RowSource } from '#paging/take-page.ts'
 import type { Window } from '#paging/windows.ts'
 import type { CallContext, RowPage } from '#providers/port.ts'
 import { followMoved } from './follow-moved.ts'
-import type { ReadContext, ReadDeps, Reading } from './read-context.ts'
+import type { ReadContext, ReadDeps, ReadResult } from './read-context.ts'
 import { refuseRevoked, type Target, toGuardTarget } from './target.ts'
 
 export interface RowsRequest<Page extends RowPage<unknown>> {
@@ -41,7 +41,7 @@ export async function readRows<Page extends RowPage<unknown>>(
   given: { readonly deps: ReadDeps; readonly context: ReadContext },
   request: RowsRequest<Page>,
   finish: (row: RowOf<Page>, copy: number) => RowOf<Page>,
-): Promise<Reading<RowsBody<RowOf<Page>>>> {
+): Promise<ReadResult<RowsBody<RowOf<Page>>>> {
   const { deps, context } = given
   const target = await request.find()
   refuseRevoked(target.connection)
@@ -98,7 +98,7 @@ function toReading<Page extends RowPage<unknown>>(
   request: RowsRequest<Page>,
   window: Window<RowOf<Page>>,
   finish: (row: RowOf<Page>, copy: number) => RowOf<Page>,
-): Reading<RowsBody<RowOf<Page>>> {
+): ReadResult<RowsBody<RowOf<Page>>> {
   const data = window.rows.map(({ row, copy }) => finish(row, copy))
   const hasMore = !window.complete || request.offset + data.length < window.seen
   const cutShort = !window.complete && data.length < request.limit

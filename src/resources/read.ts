@@ -20,14 +20,14 @@ import { makeListConnections } from './list-connections.ts'
 import { makeListHoldings } from './list-holdings.ts'
 import { makeListTrades } from './list-trades.ts'
 import { makeListTransactions } from './list-transactions.ts'
-import type { ReadContext, ReadDeps, Reading } from './read-context.ts'
+import type { ReadContext, ReadDeps, ReadResult } from './read-context.ts'
 
 /** Reads one operation from its raw query; throws ApiError, `invalid_params` before any other. */
 export type Read = (
   name: OperationName,
   query: URLSearchParams,
   context: ReadContext,
-) => Promise<Reading<unknown>>
+) => Promise<ReadResult<unknown>>
 
 export function makeRead(deps: ReadDeps): Read {
   const reads: Readonly<Record<OperationName, ReadOne>> = {
@@ -42,12 +42,12 @@ export function makeRead(deps: ReadDeps): Read {
   return (name, query, context) => reads[name](query, context)
 }
 
-type ReadOne = (query: URLSearchParams, context: ReadContext) => Promise<Reading<unknown>>
+type ReadOne = (query: URLSearchParams, context: ReadContext) => Promise<ReadResult<unknown>>
 
 /** A resource behind its operation's query. */
 function reading<Query extends z.ZodObject>(
   operation: { readonly query: Query },
-  resource: (query: z.output<Query>, context: ReadContext) => Promise<Reading<unknown>>,
+  resource: (query: z.output<Query>, context: ReadContext) => Promise<ReadResult<unknown>>,
 ): ReadOne {
   return async (query, context) => {
     const parsed = readQuery(operation.query, query)

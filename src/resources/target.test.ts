@@ -4,7 +4,7 @@ import type { Caller } from '#auth/caller.ts'
 import type { Store } from '#store/ports/store.ts'
 import { makeSqlitePlace } from '#tests/contract/store/place.ts'
 import { addLink, newAccount, replaceAccounts } from '#tests/contract/store/rows.ts'
-import { findTarget } from './target.ts'
+import { findReadTarget } from './target.ts'
 
 test('R16b, R19: the accounts of a connection have one order, whatever order the store has them in', async (t) => {
   const place = makeSqlitePlace()
@@ -27,7 +27,7 @@ test('R16b, R19: the accounts of a connection have one order, whatever order the
     orders.map((order) => {
       const accounts = { ...store.accounts, listByConnection: async () => order }
       const other: Store = { ...store, accounts }
-      return findTarget(other, caller, { connectionId: connection.id }, 'banking')
+      return findReadTarget(other, caller, { connectionId: connection.id }, 'banking')
     }),
   )
   const ids = found.map(({ accounts }) => accounts.map(({ id }) => id))

@@ -50,7 +50,7 @@ const rightEndpoint: Record<ConnectionCategory, string> = {
 }
 
 /** Finds what a request refers to; throws the catalogue's errors in the order of reading R3. */
-export async function findTarget(
+export async function findReadTarget(
   store: Store,
   caller: Caller,
   query: TargetQuery,

@@ -13,7 +13,7 @@ import {
   toMillis,
   type Zone,
 } from '#kernel/time.ts'
-import { type DateParameters, type Moment, readMoment } from './date-window.ts'
+import { type DateParameters, type Moment, readBound } from './date-window.ts'
 
 /** The earliest bounds that can be written (RFC 3339 §5.6: years have four digits, offsets end at 23:59). */
 const earliest = { day: '0000-01-01', instant: '0000-01-01T00:00:00+23:59' } as const
@@ -29,8 +29,8 @@ export function readToolRange(
   given: DateParameters,
   { maxDays, zone, now: nowMs }: RangeRules,
 ): { readonly from?: string; readonly to?: string } {
-  const from = given.from === undefined ? null : readMoment(given.from)
-  const to = given.to === undefined ? null : readMoment(given.to)
+  const from = given.from === undefined ? null : readBound(given.from)
+  const to = given.to === undefined ? null : readBound(given.to)
   if (from === 'bad' || to === 'bad') return toTexts(given.from, given.to)
   const now = toMicros(nowMs)
   if (from === null) {

@@ -38,7 +38,11 @@ export function findContradictions(config: Draft, given: Given): string[] {
 }
 
 /** One sentence per combination that an operator should know of. */
-export function findWarnings(config: Draft, given: Given, environment: Environment): string[] {
+export function findConfigWarnings(
+  config: Draft,
+  given: Given,
+  environment: Environment,
+): string[] {
   return [
     ...findPlainHttp(config),
     ...findIdleSettings(config, given),

@@ -5,18 +5,11 @@
 import type { Provider } from '#contract/resources.ts'
 import type { Secret } from '#kernel/secret.ts'
 import type { KnownFacts } from '#providers/all-facts.ts'
-import type { Listener } from './listener.ts'
+import type { ListenAddress } from './listener.ts'
 import type { SettingName, Values } from './settings.ts'
 import type { TrustedProxies } from './trusted-proxies.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
-
-/** Public origins without a trailing slash. */
-export interface Origins {
-  readonly base: string
-  readonly mcp: string
-  readonly auth: string
-}
 
 type ValueOf<Name> = Name extends SettingName ? Values[Name] : never
 type ValuesOf<Names> = { readonly [Field in keyof Names]: ValueOf<Names[Field]> }
@@ -41,8 +34,8 @@ export interface Config {
   readonly mode: 'live' | 'sandbox'
   readonly role: Values['ROLE']
   readonly logLevel: Values['LOG_LEVEL']
-  readonly listener: Listener
-  readonly adminListener: Listener
+  readonly listener: ListenAddress
+  readonly adminListener: ListenAddress
   /** As configured; `toOrigins` gives the effective ones. */
   readonly baseUrl: string | null
   readonly mcpUrl: string | null

@@ -2,7 +2,7 @@
 import { isIP } from 'node:net'
 import { isLoopbackHost } from '#kernel/addresses.ts'
 
-export interface Listener {
+export interface ListenAddress {
   readonly host: string
   /** 0: any free port. */
   readonly port: number
@@ -10,7 +10,7 @@ export interface Listener {
   readonly isLoopback: boolean
 }
 
-export function toListener(host: string, port: number): Listener {
+export function toListener(host: string, port: number): ListenAddress {
   return { host, port, isLoopback: isLoopbackHost(host) }
 }
 
@@ -23,7 +23,7 @@ export function toLocalUrl(host: string, port: number): string {
 }
 
 /** True when both would bind the same port of the same interface. */
-export function isSameListener(one: Listener, other: Listener): boolean {
+export function isSameListener(one: ListenAddress, other: ListenAddress): boolean {
   if (one.port === 0 || one.port !== other.port) return false
   const names = [one.host, other.host].map((host) => (host === 'localhost' ? '127.0.0.1' : host))
   return names[0] === names[1] || names.some((name) => name === '0.0.0.0' || name === '::')

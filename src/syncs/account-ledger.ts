@@ -16,9 +16,9 @@ import {
 import {
   makePrintTable,
   noRow,
-  type Print,
   type PrintColumn,
   type PrintTable,
+  type SplitFingerprint,
   setPrint,
 } from './print-table.ts'
 
@@ -84,7 +84,7 @@ export function openAccountLedger(options: AccountLedgerOptions): AccountLedger 
   let returned = 0
 
   /** @param before the fingerprint of the row's content under the id that the known row had. */
-  function renew(number: number, { month, content }: Seen, before: Print): Sighting {
+  function renew(number: number, { month, content }: Seen, before: SplitFingerprint): Sighting {
     const former = months[number] ?? month
     const isUpdated = !isSame(contents, number, before) && !isUnknown(contents, number)
     if (!isSame(contents, number, content) || former !== month || gone[number] === true) {
@@ -104,7 +104,7 @@ export function openAccountLedger(options: AccountLedgerOptions): AccountLedger 
     byContent.add(row)
   }
 
-  function meetOther(row: LedgerRow, content: Print): Sighting {
+  function meetOther(row: LedgerRow, content: SplitFingerprint): Sighting {
     byId ??= tableOf(ids, gone.length, () => true)
     const seen = { month: row.month, content }
     const id = prints.idOf(row.id)
@@ -147,7 +147,7 @@ export function openAccountLedger(options: AccountLedgerOptions): AccountLedger 
 
 interface Seen {
   readonly month: MonthNumber
-  readonly content: Print
+  readonly content: SplitFingerprint
 }
 
 function readKnown({ months, contentVersion }: AccountLedgerOptions): Known {
@@ -171,7 +171,7 @@ function tableOf(column: PrintColumn, rows: number, isFound: (row: number) => bo
   return table
 }
 
-const isSame = ({ high, low }: PrintColumn, row: number, print: Print): boolean =>
+const isSame = ({ high, low }: PrintColumn, row: number, print: SplitFingerprint): boolean =>
   high[row] === print.high && low[row] === print.low
 
 /** All of these have the same content, by which none of them is to be found. */

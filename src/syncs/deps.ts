@@ -14,7 +14,7 @@ import type { SyncReason } from '#store/ports/syncs.ts'
 import type { SyncFailureCode } from './failure.ts'
 
 /** What one run found, for the envelopes (src/webhooks/envelope.ts). */
-export interface EventDraft {
+export interface SyncEventDraft {
   readonly userId: UserId
   readonly connectionId: ConnectionId
   readonly runId: SyncRunId
@@ -73,7 +73,7 @@ export interface SyncDeps {
   /** Updates the connection and its accounts from the provider. */
   readonly refresh: (connectionId: ConnectionId, call: CallContext) => Promise<void>
   /** The events of a run: at least one, in their order. */
-  readonly makeEvents: (draft: EventDraft) => Iterable<NewEvent>
+  readonly makeEvents: (draft: SyncEventDraft) => Iterable<NewEvent>
   readonly report: SyncReport
   readonly jobs: JobReport
 }

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { apiError } from '#contract/errors.ts'
 import { UpstreamError, type UpstreamFailure } from '#providers/failure.ts'
-import { toApiError as guardError } from '#providers/guard.ts'
+import { toUpstreamApiError as guardError } from '#providers/guard.ts'
 import { StoreUnavailableError } from '#store/failure.ts'
-import { SyncError, toApiError, toFailure } from './failure.ts'
+import { SyncError, toFailure, toSyncApiError } from './failure.ts'
 import { LedgerFormatError } from './ledger-code.ts'
 
 const canary = 'Paid 1,234.56 to Jane'
@@ -34,7 +34,7 @@ test('a stored failure has its code and no text of a provider', () => {
       const failure = toFailure(thrown)
       assert.equal(failure.code, code)
       assert.doesNotMatch(failure.message, /Jane|1,234/)
-      assert.equal(toApiError(failure).entry, entry)
+      assert.equal(toSyncApiError(failure).entry, entry)
     }
   }
 })
@@ -64,7 +64,7 @@ test('a store that is unavailable during a run is not an error of ours, and the 
   const failure = toFailure(new StoreUnavailableError(canary))
   assert.equal(failure.code, 'store_unavailable')
   assert.doesNotMatch(failure.message, /Jane/)
-  assert.equal(toApiError(failure).entry, 'service_unavailable')
+  assert.equal(toSyncApiError(failure).entry, 'service_unavailable')
 })
 
 test('a run of a provider that only a newer version knows is interrupted: another process can do it', () => {
@@ -81,6 +81,6 @@ test('failures with a known reason have codes, and errors of ours show no detail
   const ours = toFailure(new TypeError(canary))
   assert.equal(ours.code, 'internal')
   assert.doesNotMatch(ours.message, /Jane/)
-  assert.equal(toApiError(ours).entry, 'internal')
-  assert.equal(toApiError({ code: 'of a newer version', message: 'x' }).entry, 'sync_failed')
+  assert.equal(toSyncApiError(ours).entry, 'internal')
+  assert.equal(toSyncApiError({ code: 'of a newer version', message: 'x' }).entry, 'sync_failed')
 })

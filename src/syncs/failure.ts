@@ -117,7 +117,10 @@ function fromUpstream(failure: UpstreamFailure): SyncFailure {
 }
 
 /** The error for the operator who requested a run that failed, in this process or another. */
-export function toApiError(failure: { readonly code: string; readonly message: string }): ApiError {
+export function toSyncApiError(failure: {
+  readonly code: string
+  readonly message: string
+}): ApiError {
   const code = parseFailureCode(failure.code)
   const entry = code === null ? 'sync_failed' : codes[code]
   return apiError(entry, { message: `The sync failed: ${failure.message}` })

@@ -14,13 +14,13 @@ import type { SyncDeps } from './deps.ts'
 import { contentVersions } from './event-objects.ts'
 import { notConfigured, SyncError } from './failure.ts'
 import { firstDayOf, monthOf } from './months.ts'
-import { collectNews, type News } from './news.ts'
-import { readRows } from './read-rows.ts'
+import { collectNews, type RowChanges } from './news.ts'
+import { readSyncRows } from './read-rows.ts'
 import { isReadingRows, lookBackFrom } from './schedule.ts'
-import { findTarget, type SyncTarget } from './target.ts'
+import { findSyncTarget, type SyncTarget } from './target.ts'
 
 /** What a run found. */
-export type Finding =
+export type SyncFinding =
   /** The person has no ledger (reading R34b): no row was read. */
   | { readonly kind: 'no_ledger' }
   /** The schedule may not read rows yet. */
@@ -29,7 +29,7 @@ export type Finding =
 
 export interface RowsFinding {
   readonly kind: 'rows'
-  readonly news: News
+  readonly news: RowChanges
   /** The user's key under which the fingerprints were made. */
   readonly key: Uint8Array
   /** When reading began. */
@@ -47,14 +47,14 @@ export async function findNews(
   deps: SyncDeps,
   sync: ClaimedSync,
   signal: AbortSignal,
-): Promise<Finding> {
+): Promise<SyncFinding> {
   const { clock, store } = deps
   const { scheduledReadHours } = factsOf(sync.provider)
   if (!isFresh(sync)) {
     await deps.refresh(sync.connectionId, { signal, priority: 'background' })
   }
   signal.throwIfAborted()
-  const target = await findTarget(deps, sync)
+  const target = await findSyncTarget(deps, sync)
   const key = await store.ledgers.readKey(sync.userId)
   if (key === null) return { kind: 'no_ledger' }
   if (!isReadingRows(sync, { now: clock.now(), scheduledReadHours })) return { kind: 'no_rows' }
@@ -92,7 +92,7 @@ async function findRows(
       adapter.category === 'banking' ? contentVersions.transactions : contentVersions.trades,
   })
   await inBackground(deps.guard, { sync, target, signal }, (call) =>
-    readRows({ adapter, ...target }, { from, now: readAt }, call, (row) => collector.take(row)),
+    readSyncRows({ adapter, ...target }, { from, now: readAt }, call, (row) => collector.take(row)),
   )
   const readFrom = monthOf(zone.dayOf(toMicros(from)))
   const news = await collector.close(readFrom)

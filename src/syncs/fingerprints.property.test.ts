@@ -5,11 +5,11 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import { type AccountId, newId } from '#kernel/ids.ts'
 import { makeFingerprints } from './fingerprints.ts'
-import type { Print } from './print-table.ts'
+import type { SplitFingerprint } from './print-table.ts'
 
 const account = newId<AccountId>()
 
-function toBytes({ high, low }: Print): Buffer {
+function toBytes({ high, low }: SplitFingerprint): Buffer {
   const bytes = Buffer.alloc(8)
   bytes.writeInt32BE(high)
   bytes.writeInt32BE(low, 4)

@@ -5,16 +5,16 @@
 import { hash } from 'node:crypto'
 import type { AccountId } from '#kernel/ids.ts'
 import { unmark } from './ledger-code.ts'
-import type { Print } from './print-table.ts'
+import type { SplitFingerprint } from './print-table.ts'
 
 export interface Fingerprints {
   /** Fingerprint of a row's id within its account. */
-  idOf(id: string): Print
+  idOf(id: string): SplitFingerprint
   /**
    * Fingerprint of a row's id and canonical content, so that this one alone finds a row that did not change.
    * Its lowest bit is unset: the ledger stores there whether the row is gone.
    */
-  contentOf(id: string, content: string): Print
+  contentOf(id: string, content: string): SplitFingerprint
 }
 
 /** @param key the user's 32 bytes. */
@@ -39,7 +39,7 @@ const usualBytes = 2 * 1024
  * plain hashes: a run makes at least one HMAC for each row, and an `Hmac` object for each would cost twice as
  * much, mostly in the garbage collector.
  */
-function makeMac(key: Uint8Array, head: string): (text: string, rest: string) => Print {
+function makeMac(key: Uint8Array, head: string): (text: string, rest: string) => SplitFingerprint {
   if (key.byteLength > blockBytes) throw new RangeError('a key of a fingerprint is too long')
   const start = blockBytes + Buffer.byteLength(head)
   const makeInner = (bytes: number) => {
@@ -67,7 +67,10 @@ function pad(block: Buffer, key: Uint8Array, byte: number): void {
 }
 
 /** @param digest one character for each byte. */
-const toPrint = (digest: string): Print => ({ high: wordAt(digest, 0), low: wordAt(digest, 4) })
+const toPrint = (digest: string): SplitFingerprint => ({
+  high: wordAt(digest, 0),
+  low: wordAt(digest, 4),
+})
 
 const wordAt = (digest: string, at: number): number =>
   (digest.charCodeAt(at) << 24) |

@@ -8,7 +8,7 @@ import type { Clock } from '#kernel/time.ts'
 import type { ClaimedSync, SyncStore } from '#store/ports/syncs.ts'
 
 /** Longer than a short outage of the store, which a run survives. */
-export const leaseMs = 120_000
+export const runLeaseMs = 120_000
 const renewEveryMs = 30_000
 const task = 'sync-lease'
 
@@ -25,7 +25,7 @@ export function holdRun(
 ): HeldLease {
   return holdLease({
     clock,
-    leaseMs,
+    leaseMs: runLeaseMs,
     everyMs,
     leaseUntil,
     isLostAtEnd: true,

@@ -10,11 +10,11 @@ import {
   makeEntries,
   unmark,
 } from './ledger-code.ts'
-import { type Print, setPrint } from './print-table.ts'
+import { type SplitFingerprint, setPrint } from './print-table.ts'
 
 interface Entry {
-  readonly id: Print
-  readonly content: Print
+  readonly id: SplitFingerprint
+  readonly content: SplitFingerprint
   readonly isGone: boolean
 }
 
@@ -24,7 +24,7 @@ const entry = fc.record(
   { id: print, content: print.map(unmark), isGone: fc.boolean() },
   { noNullPrototype: true },
 )
-const toBytes = ({ high, low }: Print): Buffer => {
+const toBytes = ({ high, low }: SplitFingerprint): Buffer => {
   const bytes = Buffer.alloc(8)
   bytes.writeInt32BE(high)
   bytes.writeInt32BE(low, 4)

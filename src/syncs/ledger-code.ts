@@ -4,7 +4,7 @@
  * when the provider no longer has the row. docs/decisions/0016-short-fingerprints.md gives the probability of
  * two equal ones.
  */
-import { type Print, type PrintColumn, setPrint } from './print-table.ts'
+import { type PrintColumn, type SplitFingerprint, setPrint } from './print-table.ts'
 
 /** Rows by their numbers, in columns. */
 export interface LedgerEntries {
@@ -32,7 +32,7 @@ const goneBit = 1
 /**
  * The content of a row that was stored under another list of fields: its next content counts as unchanged.
  */
-export const unknownContent: Print = { high: 0, low: 0 }
+export const unknownContent: SplitFingerprint = { high: 0, low: 0 }
 
 /** No rows yet. */
 export function makeEntries(): LedgerEntries {
@@ -62,7 +62,7 @@ export function encodeLedger(
   return bytes
 }
 
-function writePrint(view: DataView, at: number, { high, low }: Print): void {
+function writePrint(view: DataView, at: number, { high, low }: SplitFingerprint): void {
   view.setInt32(at, high)
   view.setInt32(at + wordBytes, low)
 }
@@ -95,12 +95,12 @@ export function decodeLedger(bytes: Uint8Array, { ids, contents, gone }: LedgerE
   return contentVersion
 }
 
-const readPrint = (view: DataView, at: number): Print => ({
+const readPrint = (view: DataView, at: number): SplitFingerprint => ({
   high: view.getInt32(at),
   low: view.getInt32(at + wordBytes),
 })
 
 /** The content with its lowest bit unset. */
-export function unmark({ high, low }: Print): Print {
+export function unmark({ high, low }: SplitFingerprint): SplitFingerprint {
   return { high, low: low & ~goneBit }
 }

@@ -14,7 +14,7 @@ import type { ReadRow } from './read-rows.ts'
 const maxRows = 50_000
 const maxBytes = 32 * 1024 * 1024
 
-export interface News {
+export interface RowChanges {
   /** JSON texts of event objects, in the order in which the rows came. */
   readonly new: readonly string[]
   readonly updated: readonly string[]
@@ -30,7 +30,7 @@ export interface NewsCollector {
   /** @throws SyncError `too_large` beyond the bounds. */
   take(row: ReadRow): void
   /** Call it once. `readFrom`: see AccountLedger.close. */
-  close(readFrom: MonthNumber): Promise<News>
+  close(readFrom: MonthNumber): Promise<RowChanges>
 }
 
 export interface CollectorOptions {

@@ -2,12 +2,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { makePrintTable, noRow, type Print, type PrintColumn, setPrint } from './print-table.ts'
+import {
+  makePrintTable,
+  noRow,
+  type PrintColumn,
+  type SplitFingerprint,
+  setPrint,
+} from './print-table.ts'
 
 /** Few different ones, so that places and fingerprints collide. */
 const print = fc.record({ high: fc.integer({ min: -2, max: 3 }), low: fc.integer({ max: 4 }) })
 const step = fc.record({ print, renamed: fc.option(print) })
-const nameOf = ({ high, low }: Print): string => `${high} ${low}`
+const nameOf = ({ high, low }: SplitFingerprint): string => `${high} ${low}`
 
 test('a row is found by the fingerprint that it has, and by none that it had', () => {
   fc.assert(
@@ -19,7 +25,7 @@ test('a row is found by the fingerprint that it has, and by none that it had', (
         const model = new Map<string, number>()
         const column: PrintColumn = { high: [], low: [] }
         const table = makePrintTable(column, expected)
-        const keep = (row: number, one: Print) => {
+        const keep = (row: number, one: SplitFingerprint) => {
           model.set(nameOf(one), row)
           setPrint(column, row, one)
           table.add(row)

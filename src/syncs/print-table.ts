@@ -6,7 +6,7 @@
  */
 
 /** A fingerprint of 64 bits: its first and its last 32, each as a signed integer. */
-export interface Print {
+export interface SplitFingerprint {
   readonly high: number
   readonly low: number
 }
@@ -19,7 +19,7 @@ export interface PrintColumn {
 
 export interface PrintTable {
   /** The number of the row with this fingerprint; `noRow`: there is none. */
-  find(print: Print): number
+  find(print: SplitFingerprint): number
   /** A row whose fingerprint changed is added again, and is not found by the former one any more. */
   add(row: number): void
 }
@@ -27,7 +27,7 @@ export interface PrintTable {
 export const noRow = -1
 
 /** Replaces the fingerprint of a row, or adds that of the next one. */
-export function setPrint(column: PrintColumn, row: number, { high, low }: Print): void {
+export function setPrint(column: PrintColumn, row: number, { high, low }: SplitFingerprint): void {
   column.high[row] = high
   column.low[row] = low
 }

@@ -49,7 +49,7 @@ export interface RowsRange {
 const rowsPerTurn = 100
 
 /** Passes every row to `take`, in the provider's order. `take` may throw to end the read. */
-export async function readRows(
+export async function readSyncRows(
   source: RowsSource,
   range: RowsRange,
   call: CallContext,

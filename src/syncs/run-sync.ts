@@ -11,7 +11,7 @@ import type { StoreRows } from '#store/ports/store.ts'
 import type { ClaimedSync, SyncOutcome } from '#store/ports/syncs.ts'
 import type { SyncCounts, SyncDeps } from './deps.ts'
 import { interruption, SyncError, type SyncFailure, toFailure } from './failure.ts'
-import { type Finding, findNews, type RowsFinding } from './find-news.ts'
+import { findNews, type RowsFinding, type SyncFinding } from './find-news.ts'
 import { holdRun } from './lease.ts'
 import { dueAfterFailure, dueAfterSuccess } from './schedule.ts'
 
@@ -88,7 +88,7 @@ async function run(deps: SyncDeps, sync: ClaimedSync, options: Limited): Promise
 
 interface Found {
   readonly sync: ClaimedSync
-  readonly finding: Finding
+  readonly finding: SyncFinding
   readonly options: RunOptions
 }
 
@@ -156,7 +156,11 @@ function countNews({ news }: RowsFinding, chunks: number): SyncCounts {
 }
 
 /** A ledger that ended or began during the run has another key than the run's fingerprints. */
-async function checkKey(tx: StoreRows, { userId }: ClaimedSync, finding: Finding): Promise<void> {
+async function checkKey(
+  tx: StoreRows,
+  { userId }: ClaimedSync,
+  finding: SyncFinding,
+): Promise<void> {
   if (finding.kind !== 'rows') return
   await tx.ledgers.checkKey(userId, (key) => {
     if (key === null || !timingSafeEqual(key, finding.key)) {
@@ -165,7 +169,7 @@ async function checkKey(tx: StoreRows, { userId }: ClaimedSync, finding: Finding
   })
 }
 
-function toOutcome(finding: Finding, counts: SyncCounts): SyncOutcome {
+function toOutcome(finding: SyncFinding, counts: SyncCounts): SyncOutcome {
   const isRows = finding.kind === 'rows'
   return {
     kind: 'succeeded',
@@ -177,7 +181,7 @@ function toOutcome(finding: Finding, counts: SyncCounts): SyncOutcome {
   }
 }
 
-function nextDueAt(deps: SyncDeps, sync: ClaimedSync, finding: Finding): number {
+function nextDueAt(deps: SyncDeps, sync: ClaimedSync, finding: SyncFinding): number {
   const { scheduledReadHours } = factsOf(sync.provider)
   return dueAfterSuccess(
     { now: deps.clock.now(), random: deps.random },
@@ -200,7 +204,7 @@ async function keepRows(
 }
 
 /** Earlier answers may differ from what the provider has now; without a ledger this is unknown. */
-function isStale(finding: Finding, { gone, returned, ...counts }: SyncCounts): boolean {
+function isStale(finding: SyncFinding, { gone, returned, ...counts }: SyncCounts): boolean {
   if (finding.kind !== 'rows') return finding.kind === 'no_ledger'
   return counts.new + counts.updated + gone + returned > 0
 }

@@ -5,16 +5,16 @@
 import type { Provider } from '#contract/resources.ts'
 import type { ConnectionId, SyncRunId } from '#kernel/ids.ts'
 import type { ClaimedSync } from '#store/ports/syncs.ts'
-import { makePlaces, type Place, type Places } from './places.ts'
 import type { RunOptions, RunSync, SyncEnd } from './run-sync.ts'
+import { makeSlots, type Slot, type Slots } from './slots.ts'
 
 export interface Runs {
   /** Each run has one of these; a sync is claimed only with a place in hand. */
-  readonly places: Pick<Places, 'take' | 'wait'>
+  readonly places: Pick<Slots, 'take' | 'wait'>
   /** Runs a claimed sync, then frees its place and passes its end to `onEnd`. */
   start(sync: ClaimedSync, begin: BeginOptions): Promise<SyncEnd>
   /** Frees a place that was waited for and not needed. */
-  giveBack(place: Place): void
+  giveBack(place: Slot): void
   /** The run of this connection that is in progress here; null: there is none. */
   find(connectionId: ConnectionId): SyncRunId | null
   /** Providers with at least this many runs in progress. */
@@ -26,7 +26,7 @@ export interface Runs {
 }
 
 export interface BeginOptions {
-  readonly place: Place
+  readonly place: Slot
   readonly note?: RunOptions['note']
 }
 
@@ -46,7 +46,7 @@ const limits = { inAll: 4, waiting: 100 }
 
 export function makeRuns({ run, onEnd }: RunsOptions): Runs {
   const stopping = new AbortController()
-  const places = makePlaces(limits)
+  const places = makeSlots(limits)
   const running = new Map<SyncRunId, Running>()
 
   async function track(sync: ClaimedSync, { place, note }: BeginOptions): Promise<SyncEnd> {

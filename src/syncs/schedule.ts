@@ -65,7 +65,7 @@ function rowsDueAt(rowsReadAt: number | null, scheduledReadHours: number | null)
 }
 
 /** The longest time between a run and the due time of the next one. */
-export function longestWaitMs(intervalMinutes: number): number {
+export function longestSyncWaitMs(intervalMinutes: number): number {
   return Math.max(
     intervalMinutes * minuteMs * (1 + jitter),
     maxRetryMs,

@@ -11,10 +11,10 @@ import { unreachable } from '#kernel/unreachable.ts'
 import type { StoreRows } from '#store/ports/store.ts'
 import type { ClaimedSync, SyncRunRow } from '#store/ports/syncs.ts'
 import type { SyncDeps } from './deps.ts'
-import { interruption, toApiError } from './failure.ts'
-import { leaseMs } from './lease.ts'
-import type { Place } from './places.ts'
+import { interruption, toSyncApiError } from './failure.ts'
+import { runLeaseMs } from './lease.ts'
 import type { Runs } from './runs.ts'
+import type { Slot } from './slots.ts'
 
 export interface SyncAnswer {
   readonly syncRunId: SyncRunId
@@ -126,7 +126,7 @@ async function request(parts: SyncNowParts, asked: Request): Promise<SyncAnswer>
       throw goesOn()
     }
     const ended = await waitForEnd(parts, { ...asked, runId: begin.runId })
-    if (ended.state === 'failed' && ended.failure !== null) throw toApiError(ended.failure)
+    if (ended.state === 'failed' && ended.failure !== null) throw toSyncApiError(ended.failure)
     if (ended.state === 'succeeded' && !(await leftRowsOut(parts, asked, ended))) {
       return toAnswer(ended)
     }
@@ -134,7 +134,7 @@ async function request(parts: SyncNowParts, asked: Request): Promise<SyncAnswer>
 }
 
 type Begin =
-  | { readonly kind: 'claimed'; readonly sync: ClaimedSync; readonly place: Place }
+  | { readonly kind: 'claimed'; readonly sync: ClaimedSync; readonly place: Slot }
   | { readonly kind: 'running'; readonly runId: SyncRunId }
   /** There was none in time. */
   | { readonly kind: 'no_place' }
@@ -149,7 +149,7 @@ async function claim(
   if (place === null) return { kind: 'no_place' }
   let isNeeded = false
   try {
-    const options = { now: deps.clock.now(), leaseMs, reason: 'operator' } as const
+    const options = { now: deps.clock.now(), leaseMs: runLeaseMs, reason: 'operator' } as const
     const claimed = await deps.store.syncs.claim(connectionId, options)
     if (claimed === null) throw apiError('connection_not_found')
     isNeeded = claimed.kind === 'claimed'
@@ -189,9 +189,9 @@ async function runHere(
       }
     }
     case 'failed':
-      throw end.error instanceof ApiError ? end.error : toApiError(end.failure)
+      throw end.error instanceof ApiError ? end.error : toSyncApiError(end.failure)
     case 'lost':
-      throw toApiError(interruption)
+      throw toSyncApiError(interruption)
     default:
       return unreachable(end)
   }
@@ -209,13 +209,13 @@ async function waitForEnd(
   const signal = AbortSignal.any([deadline, runs.stop])
   for (;;) {
     const run = await syncs.findRun(runId)
-    if (run === null) throw toApiError(interruption)
+    if (run === null) throw toSyncApiError(interruption)
     if (run.state !== 'running') return run
     // The run of a connection that is being removed writes no end.
     if ((await connections.find(connectionId))?.status === 'deleting')
-      throw toApiError(interruption)
+      throw toSyncApiError(interruption)
     await sleep(pollMs, undefined, { signal }).catch(() => {
-      throw toApiError(interruption)
+      throw toSyncApiError(interruption)
     })
   }
 }

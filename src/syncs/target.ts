@@ -18,7 +18,7 @@ export interface SyncTarget {
  * @throws LeaseLostError when the connection is gone or being deleted; SyncError `consent_lost` when it is
  *   revoked: its provider is not asked for rows (reading R20b).
  */
-export async function findTarget(
+export async function findSyncTarget(
   { store, defaultTimezone }: Pick<SyncDeps, 'store' | 'defaultTimezone'>,
   sync: ClaimedSync,
 ): Promise<SyncTarget> {

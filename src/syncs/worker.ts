@@ -6,9 +6,9 @@ import { runInBatches } from '#jobs/batches.ts'
 import type { PeriodicTask } from '#jobs/periodic.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { SyncStore } from '#store/ports/syncs.ts'
-import { leaseMs } from './lease.ts'
+import { runLeaseMs } from './lease.ts'
 import type { Runs } from './runs.ts'
-import { longestWaitMs } from './schedule.ts'
+import { longestSyncWaitMs } from './schedule.ts'
 
 export interface WorkerDeps {
   readonly syncs: SyncStore
@@ -32,7 +32,7 @@ const maxSweepBatches = 100
 export function makeSyncClaim({ syncs, clock, runs }: WorkerDeps): PeriodicTask {
   const claimOne = async () => {
     const except = runs.listBusy(maxRunsOfProvider)
-    const [sync] = await syncs.claimDue({ now: clock.now(), leaseMs, limit: 1, except })
+    const [sync] = await syncs.claimDue({ now: clock.now(), leaseMs: runLeaseMs, limit: 1, except })
     return sync
   }
   return {
@@ -82,8 +82,8 @@ export function makeSyncWaitCheck(
     everyMs: checkWaitsEveryMs,
     firstRun: 'at_once',
     async run() {
-      const longestMs = longestWaitMs(intervalMinutes) + slackMs
-      await syncs.shortenWaits({ now: clock.now(), leaseMs, longestMs })
+      const longestMs = longestSyncWaitMs(intervalMinutes) + slackMs
+      await syncs.shortenWaits({ now: clock.now(), leaseMs: runLeaseMs, longestMs })
     },
   }
 }

@@ -9,7 +9,7 @@ import type { ClaimedEndpoint, DueDelivery } from '#store/ports/deliveries.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
 import type { DeliverDeps } from './deps.ts'
 import { makeKeepAttempt, makeRelease } from './keep-attempt.ts'
-import { leaseMs, renewEveryMs } from './lease.ts'
+import { endpointLeaseMs, renewEveryMs } from './lease.ts'
 import { postTimeoutMs } from './post.ts'
 import { makeReadBody } from './read-body.ts'
 import type { Claim, SendDeps } from './send-delivery.ts'
@@ -45,7 +45,7 @@ export function makeDeliver(given: DeliverDeps) {
   return async (claimed: ClaimedEndpoint, claimedAt: number, stop: AbortSignal): Promise<void> => {
     const held = holdLease({
       clock: deps.clock,
-      leaseMs,
+      leaseMs: endpointLeaseMs,
       everyMs: renewEveryMs,
       leaseUntil: claimed.leaseUntil,
       claimedAt,

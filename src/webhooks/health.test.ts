@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { HealthChange } from '#store/ports/endpoints.ts'
-import { findWarnings, nextHealth, type Sign, type Warning, wellAgain } from './health.ts'
+import { findHealthWarnings, nextHealth, type Sign, type Warning, wellAgain } from './health.ts'
 
 const day = 86_400_000
 const start = Date.UTC(2026, 10, 20)
@@ -13,7 +13,7 @@ function live(signs: readonly (readonly [number, Sign])[], from: HealthChange = 
   let now = from
   for (const [at, sign] of signs) {
     const next = nextHealth(now, sign, at)
-    warnings.push(...findWarnings(now, next))
+    warnings.push(...findHealthWarnings(now, next))
     now = next
   }
   return { ...now, warnings }
@@ -106,7 +106,7 @@ test('for any sequence of attempts, health follows from the failures and their t
         at += ms
         const next = nextHealth(now, one, at)
         if (next.failures === 0) told = 0
-        for (const warning of findWarnings(now, next)) {
+        for (const warning of findHealthWarnings(now, next)) {
           if (warning.kind !== 'failing') continue
           assert.ok(warning.days > told)
           told = warning.days

@@ -70,7 +70,7 @@ export type Warning =
   | { readonly kind: 'disabled'; readonly reason: 'gone' | 'failing' }
 
 /** The warnings about one change, at most one of each kind; none for a change that the owner made. */
-export function findWarnings(before: HealthChange, after: HealthChange): readonly Warning[] {
+export function findHealthWarnings(before: HealthChange, after: HealthChange): readonly Warning[] {
   const warnings: Warning[] = []
   if (after.warnedDays > before.warnedDays) {
     warnings.push({ kind: 'failing', days: after.warnedDays })

@@ -10,7 +10,7 @@ import type { AttemptResult, RecordedState } from '#store/ports/deliveries.ts'
 import type { EndpointRow, HealthChange } from '#store/ports/endpoints.ts'
 import type { StoreRows } from '#store/ports/store.ts'
 import type { DeliverDeps } from './deps.ts'
-import { findWarnings, nextHealth, type Sign, type Warning } from './health.ts'
+import { findHealthWarnings, nextHealth, type Sign, type Warning } from './health.ts'
 import { makeKeep } from './keep.ts'
 
 export interface AttemptToKeep extends Omit<AttemptResult, 'health'> {
@@ -49,7 +49,7 @@ export function makeKeepAttempt({ store, clock, writers }: KeepDeps): KeepAttemp
         const state = states[index] ?? null
         const former = before.get(attempt)
         const warnings =
-          state === null || former === undefined ? [] : findWarnings(former, state.endpoint)
+          state === null || former === undefined ? [] : findHealthWarnings(former, state.endpoint)
         for (const warning of warnings)
           if (state !== null) await tell(tx, state.endpoint, warning, clock.now())
         kept.push(state === null ? null : { ...state, warnings })

@@ -1,3 +1,3 @@
 /** The lease of a claimed endpoint while this process sends to it. */
-export const leaseMs = 60_000
+export const endpointLeaseMs = 60_000
 export const renewEveryMs = 15_000

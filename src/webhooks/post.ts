@@ -6,7 +6,7 @@
 import type { Dispatcher } from 'undici'
 import { BlockedAddress, findUrlProblem } from '#outbound/allowed-address.ts'
 import { exchange, NoAnswerInTime } from '#outbound/exchange.ts'
-import type { Outcome } from './verdict.ts'
+import type { AttemptOutcome } from './verdict.ts'
 
 /** Time limit from the look-up of the name to the last byte that is read of the answer. */
 export const postTimeoutMs = 15_000
@@ -20,7 +20,7 @@ export interface Message {
 }
 
 export interface Posted {
-  readonly outcome: Outcome
+  readonly outcome: AttemptOutcome
   readonly durationMs: number
   /** What was read of the answer; null: there was no answer. */
   readonly answer: string | null

@@ -38,7 +38,7 @@ interface Payload {
   readonly body: SealedBody | undefined
 }
 
-export interface Sent {
+export interface SendResult {
   /** With the endpoint and its secrets after the attempt; null: these cannot be decrypted any more. */
   readonly claim: Claim | null
   /** See `Judgement`. */
@@ -52,7 +52,7 @@ export async function sendDelivery(
   deps: SendDeps,
   claim: Claim,
   payload: Payload,
-): Promise<Sent | null> {
+): Promise<SendResult | null> {
   const { delivery } = payload
   const at = deps.clock.now()
   const body = await openBody(deps, payload)
@@ -108,7 +108,11 @@ interface Attempted extends Payload {
   readonly secrets: readonly string[]
 }
 
-async function keep(deps: SendDeps, claim: Claim, attempted: Attempted): Promise<Sent | null> {
+async function keep(
+  deps: SendDeps,
+  claim: Claim,
+  attempted: Attempted,
+): Promise<SendResult | null> {
   const { delivery, body, at, posted } = attempted
   const judgement = toJudgement(deps, attempted)
   const { outcome, durationMs, answer } = posted

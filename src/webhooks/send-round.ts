@@ -6,7 +6,7 @@
 import type { Millis } from '#kernel/time.ts'
 import type { DueDelivery } from '#store/ports/deliveries.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
-import { type Claim, type SendDeps, type Sent, sendDelivery } from './send-delivery.ts'
+import { type Claim, type SendDeps, type SendResult, sendDelivery } from './send-delivery.ts'
 
 /** Deliveries in flight to one endpoint. */
 export const maxInFlight = 4
@@ -39,7 +39,7 @@ export async function sendRound(deps: SendDeps, first: Claim, round: Round): Pro
   let sent = 0
 
   /** What became of one; once lost the lease stays lost, whatever was answered meanwhile. */
-  function note(result: Sent | null): void {
+  function note(result: SendResult | null): void {
     if (claim !== null) claim = result?.claim ?? null
     holdUntil = Math.max(holdUntil, result?.holdUntil ?? 0)
     isOver ||=

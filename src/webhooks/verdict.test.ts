@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Circumstances, judge, type Outcome } from './verdict.ts'
+import { type AttemptOutcome, type Circumstances, judge } from './verdict.ts'
 
 const now = Date.UTC(2026, 10, 20, 3, 15)
 const schedule = [0, 5, 300]
 const middle = () => 0.5
 
-const answered = (status: number, headers: Record<string, string> = {}): Outcome => ({
+const answered = (status: number, headers: Record<string, string> = {}): AttemptOutcome => ({
   kind: 'answered',
   head: { status, headers },
 })
-const silent: Outcome = { kind: 'silent', failure: 'the connection was refused' }
+const silent: AttemptOutcome = { kind: 'silent', failure: 'the connection was refused' }
 const at = (attempts: number, own: Partial<Circumstances> = {}): Circumstances => ({
   attempts,
   schedule,

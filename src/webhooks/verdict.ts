@@ -15,7 +15,7 @@ export interface AnswerHead {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
 }
 
-export type Outcome =
+export type AttemptOutcome =
   | { readonly kind: 'answered'; readonly head: AnswerHead }
   /** No answer came; `failure` says why in plain words. */
   | { readonly kind: 'silent'; readonly failure: string }
@@ -48,7 +48,7 @@ const busy = [429, 502, 503, 504]
 const controlHeader = 'webhook-delivery'
 const abort = 'abort-message'
 
-export function judge(outcome: Outcome, circumstances: Circumstances): Judgement {
+export function judge(outcome: AttemptOutcome, circumstances: Circumstances): Judgement {
   if (outcome.kind === 'silent') {
     const { failure } = outcome
     return { verdict: retry(circumstances, null), sign: 'failed', failure, holdUntil: null }

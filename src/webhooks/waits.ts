@@ -6,7 +6,7 @@ import type { PeriodicTask } from '#jobs/periodic.ts'
 import { maxRetryAfterSeconds } from '#kernel/retry-after.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { DeliveryStore } from '#store/ports/deliveries.ts'
-import { leaseMs } from './lease.ts'
+import { endpointLeaseMs } from './lease.ts'
 import { jitter } from './verdict.ts'
 
 /** The clocks of processes may differ. */
@@ -28,7 +28,7 @@ export function makeDeliveryWaitCheck(deps: WaitCheckDeps): PeriodicTask {
     firstRun: 'at_once',
     async run() {
       const longestMs = longestSeconds * 1000 + slackMs
-      await deliveries.shortenWaits({ now: clock.now(), leaseMs, longestMs })
+      await deliveries.shortenWaits({ now: clock.now(), leaseMs: endpointLeaseMs, longestMs })
     },
   }
 }

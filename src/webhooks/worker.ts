@@ -6,7 +6,7 @@
 import { type JobReport, startPeriodic } from '#jobs/periodic.ts'
 import { makeDeliver } from './deliver.ts'
 import type { DeliverDeps } from './deps.ts'
-import { leaseMs } from './lease.ts'
+import { endpointLeaseMs } from './lease.ts'
 import { maxInFlight } from './send-round.ts'
 
 /** Endpoints that one process sends to at once. */
@@ -38,7 +38,12 @@ export function startDeliveryWorker(deps: DeliverDeps, jobs: JobReport): Deliver
     const limit = capacity[health] - own.size
     if (limit <= 0 || stopping.signal.aborted) return
     const claimedAt = performance.now()
-    const options = { now: deps.clock.now(), leaseMs, limit, ailing: health === 'ailing' }
+    const options = {
+      now: deps.clock.now(),
+      leaseMs: endpointLeaseMs,
+      limit,
+      ailing: health === 'ailing',
+    }
     for (const claimed of await deps.store.deliveries.claimEndpoints(options)) {
       const work = deliver(claimed, claimedAt, stopping.signal).finally(() => {
         own.delete(work)

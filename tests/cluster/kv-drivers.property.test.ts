@@ -9,7 +9,7 @@ import { after, before, type TestContext, test } from 'node:test'
 import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import { openMemoryKv } from '#fast/memory.ts'
-import type { Admission, Kv, Lease } from '#fast/port.ts'
+import type { AdmitRequest, Kv, Lease } from '#fast/port.ts'
 import { openRedisKv } from '#fast/redis.ts'
 import { silentJobs, silentLog, silentMetrics } from '#fast/report.ts'
 import { systemClock } from '#kernel/time.ts'
@@ -172,7 +172,7 @@ async function act(kv: Kv, { owner, leases }: Side, one: Step, count: number): P
   const breakerOf = (index: number) => `${owner}:${index}`
   switch (one.kind) {
     case 'admit': {
-      const admission: Admission = {
+      const admission: AdmitRequest = {
         window: one.window === null ? null : windowOf(one.window),
         places: one.places === null ? null : placesOf(one.places),
         answer: one.answer === null ? null : answerOf(one.answer),

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { openKv } from '#fast/open.ts'
-import type { Admission, Admitted, Kv } from '#fast/port.ts'
+import type { AdmitRequest, Admitted, Kv } from '#fast/port.ts'
 import type { UserId } from '#kernel/ids.ts'
 import { systemClock } from '#kernel/time.ts'
 import { leaseOf, newAdmission, store, textOf } from '../contract/kv/admit-contract.ts'
@@ -24,20 +24,20 @@ async function setUser(t: TestContext) {
 }
 
 /** What a request with rows of this edition gets: a text, or `unsure`. */
-async function ask(kv: Kv, asked: Admission, edition: string): Promise<Admitted> {
+async function ask(kv: Kv, asked: AdmitRequest, edition: string): Promise<Admitted> {
   const admitted = await kv.admit({ ...asked, window: null, edition })
   await leaseOf(admitted)?.release()
   return admitted
 }
 
 /** The edition that a process which knows none is told; null: a change is under way. */
-async function editionOf(kv: Kv, asked: Admission): Promise<string | null> {
+async function editionOf(kv: Kv, asked: AdmitRequest): Promise<string | null> {
   const admitted = await ask(kv, asked, '')
   assert.ok(admitted.kind === 'unsure')
   return admitted.edition
 }
 
-async function knownEdition(kv: Kv, asked: Admission): Promise<string> {
+async function knownEdition(kv: Kv, asked: AdmitRequest): Promise<string> {
   const edition = await editionOf(kv, asked)
   assert.ok(edition !== null)
   assert.equal(textOf(await ask(kv, asked, edition)), 'stored')

@@ -1,5 +1,6 @@
 /**
- * The glossary holds for names: a word that means one thing is not exported for another (docs/glossary.md).
+ * Names: a word that means one thing is not exported for another (docs/glossary.md), and one file alone
+ * exports a name.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -44,9 +45,14 @@ const list = /^export (?:type )?\{([^}]*)\}/gm
 const destructured = /^export (?:const|let) [{[]([^}\]]*)[}\]]/gm
 const space = /^export \* as (\w+)/gm
 
+/** What a file declares and exports. */
+function listDeclarations(text: string): string[] {
+  return [...text.matchAll(declaration)].map(([, name = '']) => name)
+}
+
 /** What a file exports under a name, its re-exports included. */
 function listExports(text: string): string[] {
-  const declared = [...text.matchAll(declaration)].map(([, name = '']) => name)
+  const declared = listDeclarations(text)
   const listed = [...text.matchAll(list), ...text.matchAll(destructured)].flatMap(
     ([, inner = '']) =>
       inner
@@ -119,4 +125,37 @@ test('the glossary has each word once, in order, and explains what it sends to',
   }
   const unexplained = rules.filter(({ instead }) => !terms.includes(instead))
   assert.deepEqual(unexplained, [])
+})
+
+const providerFolder = /^src\/providers\/[^/]+\//
+
+/** Names that several files declare, with those files. A re-export declares nothing. */
+function findTwins(declarations: readonly ExportedName[]): string[] {
+  const paths = Map.groupBy(declarations, ({ name }) => name)
+  return [...paths].flatMap(([name, all]) => {
+    const files = [...new Set(all.map(({ path }) => path))]
+    return files.length > 1 ? [`${name}: ${files.join(', ')}`] : []
+  })
+}
+
+test('an exported name exists once outside the folders of the providers, whose files export the same set', () => {
+  const declarations = codeFiles
+    .filter((path) => /^(?:src|cli|scripts)\//.test(path))
+    .filter((path) => !isTest(path) && !providerFolder.test(path))
+    .flatMap((path) => listDeclarations(readText(path)).map((name) => ({ path, name })))
+  assert.ok(declarations.length > 1000)
+  assert.deepEqual(findTwins(declarations), [])
+})
+
+test('the search for names that exist twice finds them, and counts a schema and its type once', () => {
+  const found = (texts: Readonly<Record<string, string>>) =>
+    findTwins(
+      Object.entries(texts).flatMap(([path, text]) =>
+        listDeclarations(text).map((name) => ({ path, name })),
+      ),
+    )
+  const twice = { a: 'export const Row = 1', b: 'export interface Row {}' }
+  assert.deepEqual(found(twice), ['Row: a, b'])
+  assert.deepEqual(found({ a: 'export const Row = 1\nexport type Row = number' }), [])
+  assert.deepEqual(found({ a: 'export const Row = 1', b: "export { Row } from 'a'" }), [])
 })

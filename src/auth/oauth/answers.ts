@@ -4,7 +4,7 @@
  */
 import type { ServerResponse } from 'node:http'
 
-export interface Refusal {
+export interface OAuthRefusal {
   /** An error code of RFC 6749, 7591 or 8707. */
   readonly error: string
   /** May contain text from the client. */
@@ -12,7 +12,7 @@ export interface Refusal {
 }
 
 /** Renders the page of a refusal, with a link back; nothing in it may load from another origin. */
-export type RenderRefusal = (refusal: Refusal) => string
+export type RenderRefusal = (refusal: OAuthRefusal) => string
 
 /** Sent with every answer of these endpoints: no caching, no framing, no referrer. */
 export const guardHeaders: Readonly<Record<string, string>> = {
@@ -27,7 +27,7 @@ export const guardHeaders: Readonly<Record<string, string>> = {
 export const pagePolicy =
   "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-export function refuse(response: ServerResponse, status: number, refusal: Refusal): void {
+export function refuse(response: ServerResponse, status: number, refusal: OAuthRefusal): void {
   end(response, status, 'application/json; charset=utf-8', JSON.stringify(refusal))
 }
 

@@ -7,7 +7,13 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ApiError } from '#contract/errors.ts'
 import { maxBodyBytes } from '#contract/limits.ts'
 import type { WindowStore } from '#fast/port.ts'
-import { guardHeaders, type Refusal, type RenderRefusal, refuse, refuseOnPage } from './answers.ts'
+import {
+  guardHeaders,
+  type OAuthRefusal,
+  type RenderRefusal,
+  refuse,
+  refuseOnPage,
+} from './answers.ts'
 import { findMetadataProblem, pickMetadata } from './client-metadata.ts'
 import { makeDiscovery, type OAuthOrigins, paths, toResource } from './discovery.ts'
 import type { OAuthRecord } from './port.ts'
@@ -82,7 +88,7 @@ export function makeEdge(deps: EdgeDeps) {
   return (request: IncomingMessage, response: ServerResponse): void => {
     const [path = ''] = (request.url ?? '').split('?')
     const document = documents().get(path)
-    observeEnd(deps, toEndpoint(request.method, path), response)
+    observeEnd(deps, toEndpointName(request.method, path), response)
     if (request.method === 'OPTIONS') answerPreflight(response, document !== undefined)
     else if (document !== undefined) answerDocument(response, document)
     else answerByEngine(deps, path, request, response)
@@ -90,7 +96,7 @@ export function makeEdge(deps: EdgeDeps) {
 }
 
 /** The name of a request's endpoint in request records. */
-export function toEndpoint(method: string | undefined, path: string): OAuthRecord['endpoint'] {
+export function toEndpointName(method: string | undefined, path: string): OAuthRecord['endpoint'] {
   if (method === 'OPTIONS') return 'preflight'
   switch (path) {
     case paths.token:
@@ -166,7 +172,7 @@ const isPage = (path: string) => path.startsWith(paths.authorization)
 function sendError(
   { renderRefusal }: EdgeDeps,
   to: { readonly path: string; readonly response: ServerResponse; readonly status: number },
-  refusal: Refusal,
+  refusal: OAuthRefusal,
 ): void {
   const { path, response, status } = to
   if (isPage(path)) refuseOnPage(response, status, renderRefusal(refusal))

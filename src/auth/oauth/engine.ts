@@ -8,7 +8,7 @@ import type { EventEmitter } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import type { AdapterFactory, Configuration, interactionPolicy, Provider } from 'oidc-provider'
 import { allScopes } from '../scopes.ts'
-import { pagePolicy, type Refusal, type RenderRefusal } from './answers.ts'
+import { type OAuthRefusal, pagePolicy, type RenderRefusal } from './answers.ts'
 import { type OAuthOrigins, paths, toResource } from './discovery.ts'
 import { lifetimes } from './lifetimes.ts'
 import { type ReachedBound, reachedBound } from './requester.ts'
@@ -95,7 +95,7 @@ export function makeEngine(module: EngineModule, deps: EngineDeps): Provider {
 
 type Context = Parameters<Parameters<Provider['use']>[0]>[0]
 
-function showRefusal(ctx: Context, { renderRefusal }: EngineDeps, refusal: Refusal): void {
+function showRefusal(ctx: Context, { renderRefusal }: EngineDeps, refusal: OAuthRefusal): void {
   ctx.set('content-security-policy', pagePolicy)
   ctx.type = 'html'
   ctx.body = renderRefusal(refusal)
@@ -143,7 +143,7 @@ async function keepHere(ctx: Context, deps: EngineDeps): Promise<void> {
 }
 
 /** The error that the redirect would have carried to the client. */
-function readRefusal(location: string): Refusal {
+function readRefusal(location: string): OAuthRefusal {
   const { search, hash } = new URL(location)
   const answer = new URLSearchParams(hash === '' ? search : hash.slice(1))
   const description = answer.get('error_description')
@@ -191,7 +191,7 @@ function configure(module: EngineModule, deps: EngineDeps): Configuration {
     pkce: { required: () => true },
     renderError: async (ctx, out) => {
       const asked = ctx.accepts('html', 'json')
-      const refusal = { ...out } as unknown as Refusal
+      const refusal = { ...out } as unknown as OAuthRefusal
       if (asked === 'json') ctx.body = refusal
       else showRefusal(ctx, deps, refusal)
     },

@@ -20,7 +20,7 @@ import {
   busy,
   type CompletedSignIn,
   completeSignIn,
-  type Later,
+  type TryLater,
   toTurn,
   whenBusy,
 } from './proofs.ts'
@@ -44,13 +44,13 @@ export type AcceptResult =
   | { readonly kind: 'taken' }
   | { readonly kind: 'closed' }
   | Void
-  | Later
+  | TryLater
 
 export type ChooseResult =
   | { readonly kind: 'done' }
   | { readonly kind: 'invalid'; readonly problem: string }
   | Void
-  | Later
+  | TryLater
 
 /**
  * `replaces`: an account whose address nobody has confirmed, and which ends when the link is used; null:
@@ -77,7 +77,7 @@ export interface ByMail {
     browser: string | null,
   ): Promise<AcceptResult>
   /** Sends a link for a new password to the address if there is an account; the answer is the same if not. */
-  askForPassword(by: By<Visitor>, email: string): Promise<{ readonly kind: 'asked' } | Later>
+  askForPassword(by: By<Visitor>, email: string): Promise<{ readonly kind: 'asked' } | TryLater>
   /**
    * An action: ends every session of the user; second factors stay. Where mail proves the address for the
    * first time, a new account takes the place of the one that somebody made (prove-address.ts).
@@ -222,7 +222,7 @@ async function askForPassword(
   deps: ByMailDeps,
   { actor }: By<Visitor>,
   given: string,
-): Promise<{ readonly kind: 'asked' } | Later> {
+): Promise<{ readonly kind: 'asked' } | TryLater> {
   const wait = await deps.attempts.ofAddress(actor.address)
   if (wait !== null) return { kind: 'slow_down', retryAfterSeconds: wait }
   // The work for an account takes longer than that for none: the answer waits for a time that both stay

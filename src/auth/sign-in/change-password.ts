@@ -11,16 +11,16 @@ import { isAcceptable } from './password.ts'
 import {
   busy,
   isRightPassword,
-  type Later,
   noteRefusal,
   type ProofParts,
   type Source,
+  type TryLater,
   toFound,
   toTurn,
   tryProof,
   whenBusy,
 } from './proofs.ts'
-import { newToken, toDigest } from './sessions.ts'
+import { newToken, toTokenDigest } from './sessions.ts'
 
 export type ChangedPassword =
   | {
@@ -38,7 +38,7 @@ export type ChangedPassword =
   | { readonly kind: 'unacceptable' }
   /** The session or the password ended meanwhile: nothing has changed. */
   | { readonly kind: 'ended' }
-  | Later
+  | TryLater
 
 const PasswordsInput = z.strictObject({
   password: z.string('must be text'),
@@ -91,7 +91,7 @@ async function replace(
     if (!isOpen || !(await tx.sessions.setPassword(userId, hash, stored))) return null
     const made = await tx.sessions.create({
       userId,
-      hash: toDigest(token),
+      hash: toTokenDigest(token),
       at,
       passwordHash: hash,
       address: source.address,

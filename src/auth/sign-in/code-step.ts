@@ -11,10 +11,10 @@ import { readCode } from './check-code.ts'
 import {
   type CompletedSignIn,
   completeSignIn,
-  type Later,
   noteRefusal,
   type ProofParts,
   type Source,
+  type TryLater,
   toCodeFound,
   toFound,
   tryProof,
@@ -26,7 +26,7 @@ export type CodeResult =
   | { readonly kind: 'refused' }
   /** There is no valid note: the sign-in begins again with the password. */
   | { readonly kind: 'expired' }
-  | Later
+  | TryLater
 
 /** The browser that a note belongs to. */
 export interface NoteHolder {

@@ -6,7 +6,7 @@
  */
 
 /** Whose password it is. */
-export interface Turn {
+export interface HashingTurn {
   /**
    * Turns are shared fairly between these: the address as limits count it, or the user whose browser is
    * known.
@@ -25,7 +25,7 @@ export interface HashingQueue {
   /**
    * Runs `work` when its turn comes. @throws PasswordsBusyError when the queue is full or the wait too long.
    */
-  run<T>(turn: Turn, work: () => Promise<T>): Promise<T>
+  run<T>(turn: HashingTurn, work: () => Promise<T>): Promise<T>
 }
 
 export interface HashingQueueOptions {

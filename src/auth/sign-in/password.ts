@@ -3,7 +3,7 @@
  * through a queue (hashing-queue.ts); checking takes the same time whether the account exists or not.
  */
 import { argon2, randomBytes, timingSafeEqual } from 'node:crypto'
-import { makeHashingQueue, type Turn } from './hashing-queue.ts'
+import { type HashingTurn, makeHashingQueue } from './hashing-queue.ts'
 
 export const minPasswordLength = 10
 export const maxPasswordLength = 256
@@ -18,16 +18,16 @@ const cost: Cost = { memory: 19_456, passes: 2, parallelism: 1 }
 const tagLength = 32
 const nonceLength = 16
 /** Used by operators and by set-up code. */
-const operator: Turn = { from: 'operator', isKnown: true }
+const operator: HashingTurn = { from: 'operator', isKnown: true }
 
 export interface Passwords {
   /** The PHC string to store. The password must have passed `isAcceptable`. @throws PasswordsBusyError */
-  hash(password: string, turn?: Turn): Promise<string>
+  hash(password: string, turn?: HashingTurn): Promise<string>
   /**
    * `stored` null: there is no such account; the check takes as long as for a wrong password. @throws
    * PasswordsBusyError
    */
-  check(password: string, stored: string | null, turn?: Turn): Promise<boolean>
+  check(password: string, stored: string | null, turn?: HashingTurn): Promise<boolean>
 }
 
 /** Derives the tag of a password: the deliberately slow part of sign-in. */

@@ -14,7 +14,7 @@ import type { Sealer } from '#store/seal.ts'
 import type { Attempt, Attempts, Subject } from './attempts.ts'
 import type { Browsers } from './browsers.ts'
 import type { RightCode } from './check-code.ts'
-import { PasswordsBusyError, type Turn } from './hashing-queue.ts'
+import { type HashingTurn, PasswordsBusyError } from './hashing-queue.ts'
 import type { Passwords } from './password.ts'
 import type { SignInProof } from './sessions.ts'
 
@@ -27,7 +27,7 @@ export interface CompletedSignIn {
 }
 
 /** Too many attempts, or the hashing queue is full. */
-export interface Later {
+export interface TryLater {
   readonly kind: 'slow_down' | 'busy'
   readonly retryAfterSeconds: number
 }
@@ -49,7 +49,7 @@ export interface ProofParts {
 }
 
 /** Whom an attempt is about. */
-export interface Found {
+export interface AttemptTarget {
   readonly user: UserRow | null
   /** The hash of the account's password. */
   readonly stored: string | null
@@ -58,7 +58,7 @@ export interface Found {
 }
 
 /** The answer when the hashing queue is full. */
-export const busy: Later = { kind: 'busy', retryAfterSeconds: 5 }
+export const busy: TryLater = { kind: 'busy', retryAfterSeconds: 5 }
 
 /** Longer passwords are cut before they are hashed; no accepted one is that long. */
 const maxTypedPassword = 1024
@@ -70,9 +70,9 @@ const maxTypedPassword = 1024
 export async function tryProof<Result extends { readonly kind: string }>(
   { attempts }: ProofParts,
   address: string,
-  find: () => Promise<Found>,
-  check: (found: Found) => Promise<Result>,
-): Promise<Result | Later> {
+  find: () => Promise<AttemptTarget>,
+  check: (found: AttemptTarget) => Promise<Result>,
+): Promise<Result | TryLater> {
   const wait = await attempts.ofAddress(address)
   if (wait !== null) return { kind: 'slow_down', retryAfterSeconds: wait }
   const found = await find()
@@ -107,7 +107,7 @@ export function toFound(
   user: UserRow,
   stored: string | null,
   source: Source,
-): Found {
+): AttemptTarget {
   const holder = stored === null ? null : { userId: user.id, passwordHash: stored }
   const browser = holder === null ? null : browsers.recognise(source.browser, holder)
   const subject: Subject =
@@ -123,7 +123,7 @@ export function toCodeFound(
   user: UserRow,
   stored: string | null,
   source: Source,
-): Found {
+): AttemptTarget {
   const isKnown = toFound(parts, user, stored, source).subject.kind === 'browser'
   return { user, stored, subject: { kind: 'code', userId: user.id, isKnown } }
 }
@@ -131,7 +131,7 @@ export function toCodeFound(
 /** Null when the hashing queue is full. It takes as long for an account that does not exist. */
 export function isRightPassword(
   { passwords }: ProofParts,
-  { stored, subject }: Found,
+  { stored, subject }: AttemptTarget,
   password: string,
   source: Source,
 ): Promise<boolean | null> {
@@ -166,7 +166,7 @@ export function completeSignIn(
 }
 
 /** A known browser queues under its user: one account has one place in the queue, whatever its addresses. */
-export function toTurn({ address }: Source, subject: Subject | null): Turn {
+export function toTurn({ address }: Source, subject: Subject | null): HashingTurn {
   if (subject?.kind === 'browser') return { from: subject.userId, isKnown: true }
   return { from: toAddressGroup(address), isKnown: false }
 }

@@ -15,10 +15,10 @@ import type { Store } from '#store/ports/store.ts'
 import { SealError } from '#store/seal.ts'
 import { consumeCode, readCode, toPlain } from './check-code.ts'
 import {
-  type Later,
   noteRefusal,
   type ProofParts,
   type Source,
+  type TryLater,
   toCodeFound,
   tryProof,
 } from './proofs.ts'
@@ -49,7 +49,7 @@ export type SwitchedOff =
   | { readonly kind: 'refused' }
   /** There is no second factor. */
   | { readonly kind: 'none' }
-  | Later
+  | TryLater
 
 export interface SecondFactors {
   /** Text for a cookie, with a new secret. */

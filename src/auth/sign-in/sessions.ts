@@ -86,7 +86,7 @@ export function makeSessions({ store, clock }: { store: Store; clock: Clock }): 
       const token = newToken()
       const given = {
         userId,
-        hash: toDigest(token),
+        hash: toTokenDigest(token),
         at: clock.now(),
         passwordHash: checked.reveal(),
         address: addressOf(by.actor),
@@ -102,7 +102,7 @@ export function makeSessions({ store, clock }: { store: Store; clock: Clock }): 
     },
     async find(token) {
       if (token === null || !isToken(token)) return null
-      const row = await store.sessions.find(toDigest(token))
+      const row = await store.sessions.find(toTokenDigest(token))
       if (row === null || hasEnded(row, clock.now())) return null
       if (clock.now() - row.lastSeenAt >= touchMs) await store.sessions.touch(row.id, clock.now())
       return toSession(row)
@@ -204,6 +204,6 @@ export function isFormToken(given: string, cookie: string): boolean {
 }
 
 /** What the store keeps of a token. */
-export function toDigest(token: string): Uint8Array {
+export function toTokenDigest(token: string): Uint8Array {
   return hash('sha256', token, 'buffer')
 }

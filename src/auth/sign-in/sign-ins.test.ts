@@ -7,7 +7,7 @@ import { openMemoryKv } from '#fast/memory.ts'
 import { newId, type UserId } from '#kernel/ids.ts'
 import { makeSealer } from '#store/seal.ts'
 import { makeSqlitePlace, openSqliteStore } from '#tests/contract/store/place.ts'
-import { makeHashingQueue, type Turn } from './hashing-queue.ts'
+import { type HashingTurn, makeHashingQueue } from './hashing-queue.ts'
 import { makePasswords, type Passwords } from './password.ts'
 import { makeSessions } from './sessions.ts'
 import { makeSignIns, type SignInsOptions } from './sign-ins.ts'
@@ -285,7 +285,7 @@ test('a full hashing queue answers with a time to retry, and counts no failure',
 })
 
 test('one account in a known browser has one turn in the queue, from any number of addresses', async (t) => {
-  const turns: Turn[] = []
+  const turns: HashingTurn[] = []
   const { passwords } = makeFastPasswords()
   const watched: Passwords = {
     hash: (password, turn) => passwords.hash(password, turn),

@@ -22,15 +22,15 @@ import { type CodeResult, giveCode, isValidNote, makeNote, type NoteHolder } fro
 import { type CountForm, makeCountForm } from './form-limit.ts'
 import { isAcceptable, type Passwords } from './password.ts'
 import {
+  type AttemptTarget,
   busy,
   type CompletedSignIn,
   completeSignIn,
-  type Found,
   isRightPassword,
-  type Later,
   noteRefusal,
   type ProofParts,
   type Source,
+  type TryLater,
   toFound,
   toTurn,
   tryProof,
@@ -41,7 +41,7 @@ import { makeSecondFactors, type SecondFactors } from './second-factor.ts'
 import { makeSetPassword, type SetPassword } from './set-password.ts'
 import type { BeginConfirmation } from './single-use.ts'
 
-export type { CompletedSignIn, Later } from './proofs.ts'
+export type { CompletedSignIn, TryLater } from './proofs.ts'
 
 export type SignInResult =
   | ({ readonly kind: 'in' } & CompletedSignIn)
@@ -49,14 +49,14 @@ export type SignInResult =
   | { readonly kind: 'code'; readonly note: string }
   /** E-mail or password is wrong, or there is no such account: the answer does not say which. */
   | { readonly kind: 'refused' }
-  | Later
+  | TryLater
 
 export type SignUpResult =
   | ({ readonly kind: 'made' } & CompletedSignIn)
   | { readonly kind: 'invalid'; readonly problems: Readonly<Partial<Record<SignUpField, string>>> }
   /** Only who is invited may sign up, or nobody (`SIGN_UP`). */
   | { readonly kind: 'closed' }
-  | Later
+  | TryLater
 
 const SignUpField = z.enum(['name', 'email', 'password'])
 export type SignUpField = z.infer<typeof SignUpField>
@@ -238,7 +238,7 @@ async function mayConfirm(parts: Parts, { email }: SignUpInput): Promise<boolean
 }
 
 /** Which counter a failure of this attempt belongs to, and what is stored of the account. */
-async function findSubject(parts: Parts, email: string, source: Source): Promise<Found> {
+async function findSubject(parts: Parts, email: string, source: Source): Promise<AttemptTarget> {
   const { store } = parts
   // Not the present rules for addresses: the user may have been created under earlier ones.
   const isAddress = email.includes('@') && email.length <= maxGivenEmail && !/\p{Cc}/u.test(email)
@@ -251,7 +251,7 @@ async function findSubject(parts: Parts, email: string, source: Source): Promise
 
 async function check(
   parts: Parts,
-  found: Found,
+  found: AttemptTarget,
   password: string,
   source: Source & NoteHolder,
 ): Promise<SignInResult> {

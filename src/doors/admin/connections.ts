@@ -8,7 +8,7 @@ import { ApiError } from '#contract/errors.ts'
 import { toConnection } from '#resources/list-connections.ts'
 import type { AdminDoorDeps } from './deps.ts'
 import type { AdminHandlers } from './handler.ts'
-import { moment } from './moment.ts'
+import { toIsoOrNull } from './moment.ts'
 import { connectionNotFound, findUser } from './subjects.ts'
 import type { connectionCalls } from './table/connections.ts'
 
@@ -56,10 +56,10 @@ function toListed({ row, failure, lastSuccessAt, nextSyncAt }: ConnectionOvervie
   const connection = toConnection(row)
   if (connection === null) return []
   const seen = {
-    consentExpiresAt: moment(row.consentExpiresAt),
-    lastSuccessAt: moment(lastSuccessAt),
-    nextSyncAt: moment(nextSyncAt),
-    lastErrorAt: moment(failure?.at ?? null),
+    consentExpiresAt: toIsoOrNull(row.consentExpiresAt),
+    lastSuccessAt: toIsoOrNull(lastSuccessAt),
+    nextSyncAt: toIsoOrNull(nextSyncAt),
+    lastErrorAt: toIsoOrNull(failure?.at ?? null),
     lastErrorCode: failure?.code ?? null,
     lastError: failure?.message ?? null,
   }

@@ -21,7 +21,7 @@ import type { Webhooks } from '#webhooks/webhooks.ts'
  * The result of a sync, once it has ended. @throws ApiError `connection_not_found`, upstream failures by the
  * one mapping.
  */
-export type RunSync = (
+export type RequestSync = (
   by: By,
   id: ConnectionId,
 ) => Promise<{
@@ -60,7 +60,7 @@ export interface AdminDoorDeps {
   readonly actions: UserActions
   readonly connections: Connections
   readonly webhooks: Webhooks
-  readonly runSync: RunSync
+  readonly runSync: RequestSync
   /** What a user has asked for in the last days. */
   readonly readUsage: ReadUsage
   /** What is left of their limits now. */

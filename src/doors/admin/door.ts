@@ -13,7 +13,7 @@ import { answerUnknownPath, makeErrorAnswer } from './errors.ts'
 import { type HealthLane, healthPaths, makeHealthLane } from './health.ts'
 import { addAdminRoutes } from './routes.ts'
 
-export type { AdminDoorDeps, RunSync } from './deps.ts'
+export type { AdminDoorDeps, RequestSync } from './deps.ts'
 
 /** An e-mail address of 254 characters, each of them percent-encoded. */
 const maxParamLength = 3 * 254

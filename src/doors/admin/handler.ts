@@ -48,11 +48,11 @@ type ReplyTo<Call extends AdminCall> = Call['reply'] extends z.ZodType
   ? Frozen<z.input<Call['reply']>>
   : undefined
 
-export type Handler<Call extends AdminCall> = (
+export type CallHandler<Call extends AdminCall> = (
   asked: Asked<Call>,
   reply: Pick<FastifyReply, 'header'>,
 ) => Promise<ReplyTo<Call>>
 
 export type AdminHandlers<Name extends AdminCallName = AdminCallName> = {
-  readonly [One in Name]: Handler<AdminCalls[One]>
+  readonly [One in Name]: CallHandler<AdminCalls[One]>
 }

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type ApiError, apiError, toEnvelope } from '#contract/errors.ts'
-import type { Handler } from '../listener.ts'
+import type { RequestHandler } from '../listener.ts'
 import { toApiError } from '../refusal.ts'
 import { refuseForeignHosts } from './admin-auth.ts'
 import type { AdminDoorDeps } from './deps.ts'
@@ -19,7 +19,7 @@ export interface HealthLane {
   /** `GET` and `HEAD` of the paths for monitors; `HEAD` not of the metrics. */
   owns(request: IncomingMessage): boolean
   /** Answers a request that it owns. */
-  readonly serve: Handler
+  readonly serve: RequestHandler
 }
 
 interface Content {

@@ -7,7 +7,7 @@ import { byOperator } from '#contract/actor.ts'
 import { toIso } from '#kernel/time.ts'
 import type { AdminDoorDeps } from './deps.ts'
 import type { AdminHandlers } from './handler.ts'
-import { moment } from './moment.ts'
+import { toIsoOrNull } from './moment.ts'
 import { findUser } from './subjects.ts'
 import type { keyCalls } from './table/keys.ts'
 
@@ -31,9 +31,9 @@ export function makeKeyHandlers(deps: AdminDoorDeps): AdminHandlers<keyof typeof
           prefix: row.prefix,
           status: toKeyStatus(row, now),
           createdAt: toIso(row.createdAt),
-          expiresAt: moment(row.expiresAt),
-          lastUsedAt: moment(row.lastUsedAt),
-          revokedAt: moment(row.revokedAt),
+          expiresAt: toIsoOrNull(row.expiresAt),
+          lastUsedAt: toIsoOrNull(row.lastUsedAt),
+          revokedAt: toIsoOrNull(row.revokedAt),
         })),
       }
     },

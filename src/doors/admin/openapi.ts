@@ -7,7 +7,7 @@ import { makeErrorExamples } from '#contract/openapi-examples.ts'
 import { pascalCase } from '#contract/openapi-parameters.ts'
 import { addSchema, type Json, type JsonObject } from '#contract/openapi-schemas.ts'
 import { ErrorEnvelope } from '#contract/resources.ts'
-import { type AdminCall, commonAdminErrors, readRoute, statusOf } from './table/call.ts'
+import { type AdminCall, commonAdminErrors, readRoute, replyStatusOf } from './table/call.ts'
 import { describeInput, listFields, toSentence } from './table/input-fields.ts'
 import { adminChapters } from './table/table.ts'
 
@@ -115,7 +115,7 @@ function describeCall(name: string, call: AdminCall, components: Components): Js
     ],
     ...(isBody ? { requestBody: describeBody(name, call) } : {}),
     responses: {
-      [statusOf(call)]: describeReply(call, components),
+      [replyStatusOf(call)]: describeReply(call, components),
       ...listErrors(name, call, components),
     },
   }

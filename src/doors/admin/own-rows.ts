@@ -10,7 +10,7 @@ import { toAccount } from '#resources/list-accounts.ts'
 import { sortAccounts } from '#resources/sort-accounts.ts'
 import type { AdminDoorDeps } from './deps.ts'
 import type { AdminHandlers } from './handler.ts'
-import { moment } from './moment.ts'
+import { toIsoOrNull } from './moment.ts'
 import { findUser } from './subjects.ts'
 import type { ownRowCalls } from './table/own-rows.ts'
 
@@ -34,7 +34,7 @@ export function makeOwnRowHandlers(deps: AdminDoorDeps): AdminHandlers<keyof typ
           redirectHost: agent.redirectHost,
           scopes: agent.scopes,
           connectedAt: toIso(agent.connectedAt),
-          lastUsedAt: moment(agent.lastUsedAt),
+          lastUsedAt: toIsoOrNull(agent.lastUsedAt),
         })),
       }
     },

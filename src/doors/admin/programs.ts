@@ -5,7 +5,7 @@ import { toIso } from '#kernel/time.ts'
 import { toSetupToken } from '../simplefin-access.ts'
 import type { AdminDoorDeps } from './deps.ts'
 import type { AdminHandlers } from './handler.ts'
-import { moment } from './moment.ts'
+import { toIsoOrNull } from './moment.ts'
 import { findUser } from './subjects.ts'
 import type { programCalls } from './table/programs.ts'
 
@@ -29,10 +29,10 @@ export function makeProgramHandlers(deps: AdminDoorDeps): AdminHandlers<keyof ty
           status: toProgramStatus(row, now),
           connections: row.connections,
           createdAt: toIso(row.createdAt),
-          claimedAt: moment(row.claimedAt),
-          lastUsedAt: moment(row.lastUsedAt),
-          revokedAt: moment(row.revokedAt),
-          repeatedAt: moment(row.repeatedAt),
+          claimedAt: toIsoOrNull(row.claimedAt),
+          lastUsedAt: toIsoOrNull(row.lastUsedAt),
+          revokedAt: toIsoOrNull(row.revokedAt),
+          repeatedAt: toIsoOrNull(row.repeatedAt),
         })),
       }
     },

@@ -16,7 +16,7 @@ import { makeOwnRowHandlers } from './own-rows.ts'
 import { makeProgramHandlers } from './programs.ts'
 import { makeServiceHandlers } from './service.ts'
 import { connectionNotFound } from './subjects.ts'
-import { type AdminCall, readRoute, statusOf } from './table/call.ts'
+import { type AdminCall, readRoute, replyStatusOf } from './table/call.ts'
 import { adminCallList } from './table/table.ts'
 import { makeUserHandlers } from './users.ts'
 import { makeWebhookHandlers } from './webhooks.ts'
@@ -47,7 +47,7 @@ export function addAdminRoutes(admin: FastifyInstance, deps: AdminDoorDeps): voi
       async handler(request, reply) {
         const answer = await handle(readRequest(call, request), reply)
         if (deps.checkReplies) checkReply(call, answer)
-        return reply.code(statusOf(call)).send(answer)
+        return reply.code(replyStatusOf(call)).send(answer)
       },
     })
   }

@@ -5,7 +5,7 @@
 import type { FastifyInstance } from 'fastify'
 import { bind } from '../bind.ts'
 import { makeLateRouter } from '../late-router.ts'
-import type { Handler, Listener } from '../listener.ts'
+import type { Listener, RequestHandler } from '../listener.ts'
 import type { HealthLane } from './health.ts'
 
 export interface AdminServerOptions {
@@ -34,7 +34,7 @@ export function makeAdminServer({
     await door.ready()
     return { serve: door.routing, close: () => door.close() }
   }, onFailure)
-  const serve: Handler = (request, response) => {
+  const serve: RequestHandler = (request, response) => {
     if (health.owns(request)) void health.serve(request, response)
     else router.serve(request, response)
   }

@@ -10,7 +10,7 @@ import { toIso } from '#kernel/time.ts'
 import type { UserRow } from '#store/ports/users.ts'
 import type { AdminDoorDeps } from './deps.ts'
 import type { AdminHandlers } from './handler.ts'
-import { moment } from './moment.ts'
+import { toIsoOrNull } from './moment.ts'
 import { toPage } from './paging.ts'
 import { findUser } from './subjects.ts'
 import type { userCalls } from './table/users.ts'
@@ -25,10 +25,10 @@ export function makeUserHandlers(deps: AdminDoorDeps): AdminHandlers<keyof typeo
     name: user.name,
     timezone: user.timezone,
     ...planOf(user),
-    legacyUntil: moment(user.legacyUntil),
+    legacyUntil: toIsoOrNull(user.legacyUntil),
     grandfathered: user.grandfathered,
     createdAt: toIso(user.createdAt),
-    emailConfirmedAt: moment(user.emailConfirmedAt),
+    emailConfirmedAt: toIsoOrNull(user.emailConfirmedAt),
   })
 
   return {
@@ -77,7 +77,7 @@ export function makeUserHandlers(deps: AdminDoorDeps): AdminHandlers<keyof typeo
       const { id } = await findUser(deps, user)
       const row = await actions.setPlan(byOperator, id, body)
       const { legacyUntil, grandfathered } = row
-      return { ...planOf(row), legacyUntil: moment(legacyUntil), grandfathered }
+      return { ...planOf(row), legacyUntil: toIsoOrNull(legacyUntil), grandfathered }
     },
   }
 }

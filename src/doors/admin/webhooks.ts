@@ -9,7 +9,7 @@ import type { DeliveryRow } from '#store/ports/deliveries.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
 import type { AdminDoorDeps } from './deps.ts'
 import type { AdminHandlers } from './handler.ts'
-import { moment } from './moment.ts'
+import { toIsoOrNull } from './moment.ts'
 import { toPage } from './paging.ts'
 import { findUser } from './subjects.ts'
 import type { webhookCalls } from './table/webhooks.ts'
@@ -30,7 +30,7 @@ export function makeWebhookHandlers(deps: AdminDoorDeps): AdminHandlers<keyof ty
     async rotateWebhook({ webhook: id, body }) {
       const { row, secret, previousUntil } = await webhooks.rotateEndpoint(byOperator, id, body)
       const { url, events } = row
-      return { id, url, events, secret, previousSecretUntil: moment(previousUntil) }
+      return { id, url, events, secret, previousSecretUntil: toIsoOrNull(previousUntil) }
     },
     enableWebhook: async ({ webhook }) =>
       toEndpoint(await webhooks.enableEndpoint(byOperator, webhook)),
@@ -67,7 +67,7 @@ function toEndpoint(row: EndpointRow) {
     skipEmpty: row.skipEmpty,
     health: row.health,
     failures: row.failures,
-    failingSince: moment(row.failingSince),
+    failingSince: toIsoOrNull(row.failingSince),
     disabledReason: row.disabledReason,
     createdAt: toIso(row.createdAt),
   }
@@ -80,7 +80,7 @@ function toDelivery(row: DeliveryRow) {
     status: row.status,
     isReplay: row.isReplay,
     createdAt: toIso(row.createdAt),
-    nextAttemptAt: moment(row.dueAt),
+    nextAttemptAt: toIsoOrNull(row.dueAt),
     attempts: row.attempts.map(({ at, status, durationMs, failure, response }) => ({
       at: toIso(at),
       status,

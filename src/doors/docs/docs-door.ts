@@ -5,8 +5,8 @@
  */
 import { readFile } from 'node:fs/promises'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type Prepared, prepare, sendPrepared, toDigest } from '../prepared.ts'
-import { contentSecurityPolicy, renderPage } from './page.ts'
+import { type Prepared, prepare, sendPrepared, toContentDigest } from '../prepared.ts'
+import { contentSecurityPolicy, renderDocsPage } from './page.ts'
 import { readScalarScript, readScalarVersion } from './scalar-script.ts'
 
 export interface DocsDoorOptions {
@@ -49,7 +49,7 @@ export async function docsDoor(fastify: FastifyInstance, options: DocsDoorOption
   serveLate(fastify, assets.scalar, prepareScalar)
 
   serveLate(fastify, '/doc', () =>
-    prepare(renderPage(assets), 'text/html; charset=utf-8', {
+    prepare(renderDocsPage(assets), 'text/html; charset=utf-8', {
       'cache-control': fiveMinutes,
       'content-security-policy': contentSecurityPolicy,
       'cross-origin-opener-policy': 'same-origin',
@@ -78,7 +78,7 @@ function serveLate(fastify: FastifyInstance, url: string, make: () => Promise<Pr
 
 async function readAsset(name: string, type: string) {
   const bytes = await readFile(new URL(name, import.meta.url))
-  return { digest: toDigest(bytes), prepare: () => prepare(bytes, type, forever) }
+  return { digest: toContentDigest(bytes), prepare: () => prepare(bytes, type, forever) }
 }
 
 async function prepareScalar(): Promise<Prepared> {

@@ -30,7 +30,7 @@ export const contentSecurityPolicy = [
 ].join('; ')
 
 /** The paths are ours and need no escaping. */
-export function renderPage(assets: PageAssets): string {
+export function renderDocsPage(assets: PageAssets): string {
   return `<!doctype html>
 <html lang="en">
 <head>

@@ -7,13 +7,19 @@
 import type { Caller } from '#auth/caller.ts'
 import { ApiError, apiError, type ErrorName } from '#contract/errors.ts'
 import type { ToolOperation } from '#contract/tool-descriptions.ts'
-import { type Answer, type Asked, type CacheResult, type Gate, GateError } from '#gate/gate.ts'
+import {
+  type Answer,
+  type CacheResult,
+  type CallerRequest,
+  type Gate,
+  GateError,
+} from '#gate/gate.ts'
 import { requireScope } from '#gate/scope.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { ReadRecord } from '#telemetry/request-record.ts'
 import { ClientDisconnected } from '../client.ts'
 import { rateLimited, toApiError } from '../refusal.ts'
-import type { Exchange } from './exchange.ts'
+import type { McpExchange } from './exchange.ts'
 import type { ShorterPage } from './result.ts'
 import { toRawQuery } from './tool-query.ts'
 
@@ -41,7 +47,7 @@ export interface ResultForm<Result> {
 }
 
 export type CallTool = <Result>(
-  exchange: Exchange,
+  exchange: McpExchange,
   caller: Caller,
   call: ToolCall,
   form: ResultForm<Result>,
@@ -128,7 +134,7 @@ function judge(
   caller: Caller,
   { operation, given }: ToolCall,
   now: number,
-): Pick<Asked, 'rawQuery' | 'refusal'> {
+): Pick<CallerRequest, 'rawQuery' | 'refusal'> {
   try {
     requireScope(caller, operation)
     return { rawQuery: toRawQuery(operation, given, caller, now), refusal: null }

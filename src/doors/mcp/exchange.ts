@@ -8,7 +8,7 @@ import type { ApiError } from '#contract/errors.ts'
 import type { WindowState } from '#fast/port.ts'
 import { disconnectSignal, requestIdOf } from '../client.ts'
 
-export interface Exchange {
+export interface McpExchange {
   readonly requestId: string
   readonly startedAt: number
   /** Aborted when the client disconnects before its answer (reading R22); made when something waits. */
@@ -29,7 +29,7 @@ export interface Exchange {
 
 const noWindow: WindowState = { allowed: true, limit: 0, remaining: 0, resetMs: 0 }
 
-export function beginExchange(request: IncomingMessage, response: ServerResponse): Exchange {
+export function beginExchange(request: IncomingMessage, response: ServerResponse): McpExchange {
   let last: Promise<unknown> | null = null
   let signal: AbortSignal | null = null
   return {

@@ -3,23 +3,25 @@
  * plan, then the tool. A plain call of one tool is answered here; the protocol library answers everything
  * else. Every answer has the rate headers (readings R6, R28); HTTP errors use the REST envelope.
  */
+
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isJSONRPCRequest, type JSONRPCMessage } from '@modelcontextprotocol/server'
 import type { Caller } from '#auth/caller.ts'
 import { apiError } from '#contract/errors.ts'
 import type { Bucket, OperationName } from '#contract/operations.ts'
+import type { Origins } from '#contract/origins.ts'
 import { toolOperations } from '#contract/tool-descriptions.ts'
 import type { Admit } from '#gate/admit.ts'
 import type { Gate } from '#gate/gate.ts'
 import type { Throttle } from '#gate/throttle.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { ReadRecord } from '#telemetry/request-record.ts'
-import { makeAllowedHosts, type PublicOrigins } from '../allowed-hosts.ts'
+import { makeAllowedHosts } from '../allowed-hosts.ts'
 import { ClientDisconnected, type IsTrustedProxy, makeApplicantReader } from '../client.ts'
 import { toApiError } from '../refusal.ts'
 import { readBody } from '../request-body.ts'
 import { type CallTool, makeCallTool, type ResultForm } from './call-tool.ts'
-import { beginExchange, type Exchange } from './exchange.ts'
+import { beginExchange, type McpExchange } from './exchange.ts'
 import { type Frame, makeEndings, makeFrames } from './frames.ts'
 import { type Messages, parseBody, RpcError, toMessages } from './messages.ts'
 import { makeReadPlainCall, type PlainCall, type ReadPlainCall } from './plain-call.ts'
@@ -33,7 +35,7 @@ export interface McpLaneOptions {
   readonly clock: Clock
   readonly isTrustedProxy: IsTrustedProxy
   /** The public origins; called late, since they are known only after the server listens. */
-  readonly origins: () => PublicOrigins
+  readonly origins: () => Origins
   readonly isLoopback: boolean
   /** `MCP_MAX_ANSWER_BYTES`. */
   readonly maxAnswerBytes: number
@@ -113,7 +115,7 @@ async function answer(
   lane: Lane,
   request: IncomingMessage,
   response: ServerResponse,
-  exchange: Exchange,
+  exchange: McpExchange,
 ): Promise<Outcome> {
   const { caller, body } = await admit(lane, request, exchange)
   exchange.caller = caller
@@ -138,7 +140,11 @@ interface Admitted {
   readonly body: Uint8Array | Error
 }
 
-async function admit(lane: Lane, request: IncomingMessage, exchange: Exchange): Promise<Admitted> {
+async function admit(
+  lane: Lane,
+  request: IncomingMessage,
+  exchange: McpExchange,
+): Promise<Admitted> {
   const client = lane.clientOf(request)
 
   // 1 The host name, 2 the method: these refusals cost no point.
@@ -179,7 +185,7 @@ interface Plain {
 async function answerPlainCall(
   lane: Lane,
   response: ServerResponse,
-  exchange: Exchange,
+  exchange: McpExchange,
   { caller, plain }: Plain,
 ): Promise<void> {
   const { gate, call, frames, writer } = lane
@@ -205,7 +211,7 @@ interface Asked {
 async function askLibrary(
   lane: Lane,
   request: IncomingMessage,
-  exchange: Exchange,
+  exchange: McpExchange,
   { caller, messages }: Asked,
 ): Promise<Response> {
   const { gate } = lane
@@ -250,7 +256,7 @@ interface Failure {
 function refuse(
   writer: McpWriter,
   request: IncomingMessage,
-  exchange: Exchange,
+  exchange: McpExchange,
   { response, thrown }: Failure,
 ): Outcome {
   // A body that was not read completely is not read further: the connection ends with the answer.

@@ -19,7 +19,7 @@ import { describeTools, type ToolOperation, toolOperations } from '#contract/too
 import { toolInstructions } from '#contract/tools.ts'
 import type { CallTool, ResultForm } from './call-tool.ts'
 import { CheckedServer, type Era } from './checked-server.ts'
-import type { Exchange } from './exchange.ts'
+import type { McpExchange } from './exchange.ts'
 import { describeAnswer, describeError, toResult } from './result.ts'
 
 export interface ProtocolOptions {
@@ -44,7 +44,7 @@ export interface Protocol {
    * disconnects.
    */
   answer(
-    exchange: Exchange,
+    exchange: McpExchange,
     caller: Caller,
     request: IncomingMessage,
     payload: JSONRPCMessage | readonly JSONRPCMessage[],
@@ -78,7 +78,7 @@ export function makeProtocol(options: ProtocolOptions): Protocol {
     error: (error, requestId) => toResult(describeError(error, requestId)),
   }
 
-  function makeServer(era: Era, exchange: Exchange, caller: Caller): Server {
+  function makeServer(era: Era, exchange: McpExchange, caller: Caller): Server {
     const server = new CheckedServer(era, options.info, {
       capabilities: { tools: { listChanged: false } },
       instructions: toolInstructions,

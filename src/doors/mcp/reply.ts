@@ -7,20 +7,20 @@ import { allScopes } from '#auth/scopes.ts'
 import type { ApiError } from '#contract/errors.ts'
 import type { Clock } from '#kernel/time.ts'
 import { toRateTexts } from '../refusal.ts'
-import type { Exchange } from './exchange.ts'
+import type { McpExchange } from './exchange.ts'
 import type { Frame } from './frames.ts'
 import type { RpcError } from './messages.ts'
 import { toAgentEnvelope } from './wording.ts'
 
 export interface McpWriter {
   /** The REST envelope with the status of the error. */
-  refuse(response: ServerResponse, exchange: Exchange, error: ApiError): void
+  refuse(response: ServerResponse, exchange: McpExchange, error: ApiError): void
   /** A JSON-RPC error. */
-  refuseRpc(response: ServerResponse, exchange: Exchange, error: RpcError): void
+  refuseRpc(response: ServerResponse, exchange: McpExchange, error: RpcError): void
   /** Writes the answer of a plain call; `ending` is what follows the frame. */
-  frame(response: ServerResponse, exchange: Exchange, frame: Frame, ending: string): void
+  frame(response: ServerResponse, exchange: McpExchange, frame: Frame, ending: string): void
   /** Writes the library's answer; resolves when it is written or the client has disconnected. */
-  pass(response: ServerResponse, exchange: Exchange, answer: Response): Promise<void>
+  pass(response: ServerResponse, exchange: McpExchange, answer: Response): Promise<void>
 }
 
 const json = 'application/json; charset=utf-8'
@@ -74,7 +74,7 @@ export function makeMcpWriter(clock: Clock, mcpOrigin: () => string): McpWriter 
   }
 }
 
-function headersOf(clock: Clock, { window, requestId }: Exchange): string[] {
+function headersOf(clock: Clock, { window, requestId }: McpExchange): string[] {
   const rate = toRateTexts(window, clock.now())
   return [
     'Cache-Control',

@@ -5,11 +5,11 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { guardHeaders, pagePolicy, type RenderRefusal } from '#auth/oauth/answers.ts'
-import { toEndpoint } from '#auth/oauth/edge.ts'
+import { toEndpointName } from '#auth/oauth/edge.ts'
 import type { OAuthRecord } from '#auth/oauth/port.ts'
 import { apiError, toEnvelope } from '#contract/errors.ts'
 import { type AllowedHostsOptions, makeAllowedHosts } from '../allowed-hosts.ts'
-import type { Handler } from '../listener.ts'
+import type { RequestHandler } from '../listener.ts'
 import { prefersPage } from '../preference.ts'
 
 export interface OAuthDoorOptions extends AllowedHostsOptions {
@@ -25,7 +25,7 @@ export interface OAuthDoorOptions extends AllowedHostsOptions {
  * Makes the handler of the requests that the server owns (`OAuth.owns`); it answers every request that it is
  * given.
  */
-export function makeOAuthDoor(options: OAuthDoorOptions): Handler {
+export function makeOAuthDoor(options: OAuthDoorOptions): RequestHandler {
   const { oauth, onRefused } = options
   const names = makeAllowedHosts(options)
   return (request, response) => {
@@ -33,7 +33,7 @@ export function makeOAuthDoor(options: OAuthDoorOptions): Handler {
     if (names.isOwnHost(request)) return oauth.handler(request, response)
     const startedAt = performance.now()
     const [path = ''] = (request.url ?? '').split('?')
-    const endpoint = toEndpoint(request.method, path)
+    const endpoint = toEndpointName(request.method, path)
     if (endpoint === 'authorize' && prefersPage(request.headers.accept)) {
       refuseOnPage(response, oauth.renderRefusal)
     } else {

@@ -2,6 +2,7 @@
  * What all page routes use: the rooms behind the door, cookies and visits, and the one function that sends a
  * page. It mounts no routes.
  */
+
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { UserActions } from '#auth/actions.ts'
 import type { Agents, ConsentRequests } from '#auth/oauth/port.ts'
@@ -11,6 +12,7 @@ import type { Sessions } from '#auth/sign-in/sessions.ts'
 import type { SignIns } from '#auth/sign-in/sign-ins.ts'
 import type { AddMadeUpData } from '#connections/add-made-up-data.ts'
 import type { Connections } from '#connections/connections.ts'
+import type { Origins } from '#contract/origins.ts'
 import type { Provider } from '#contract/resources.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { StoreReader } from '#store/ports/reader.ts'
@@ -18,7 +20,7 @@ import type { Sealer } from '#store/seal.ts'
 import type { ReadLimits } from '#usage/limits-left.ts'
 import type { ReadUsage } from '#usage/report.ts'
 import type { Webhooks } from '#webhooks/webhooks.ts'
-import type { AllowedHosts, PublicOrigins } from '../allowed-hosts.ts'
+import type { AllowedHosts } from '../allowed-hosts.ts'
 import type { Assets } from './assets.ts'
 import { makeCookies } from './cookies.ts'
 import type { Html } from './html.ts'
@@ -81,7 +83,7 @@ export interface PagesDoorOptions {
    */
   readonly sampleTokens: Partial<Readonly<Record<Provider, Readonly<Record<string, string>>>>>
   /** Public origins; known once the listener is bound. */
-  readonly origins: () => PublicOrigins
+  readonly origins: () => Origins
   /** Only this machine can reach the listener. */
   readonly isLoopback: boolean
   /** The service is reached by https. */

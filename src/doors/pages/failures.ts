@@ -5,14 +5,14 @@
 import { ApiError } from '#contract/errors.ts'
 import { toApiError } from '../refusal.ts'
 
-export interface Failure {
+export interface PageFailure {
   readonly status: number
   readonly retryAfterSeconds: number | null
   readonly problem: 'too_large' | 'not_a_form' | 'unavailable' | 'internal'
 }
 
 /** Classifies everything that can be thrown. */
-export function explain(thrown: unknown): Failure {
+export function explain(thrown: unknown): PageFailure {
   const code = thrown instanceof Error && 'code' in thrown ? thrown.code : null
   if (thrown instanceof ApiError && thrown.entry === 'body_too_large') {
     return refuse(413, 'too_large')
@@ -22,6 +22,6 @@ export function explain(thrown: unknown): Failure {
   return { status, retryAfterSeconds, problem: status === 503 ? 'unavailable' : 'internal' }
 }
 
-function refuse(status: number, problem: Failure['problem']): Failure {
+function refuse(status: number, problem: PageFailure['problem']): PageFailure {
   return { status, retryAfterSeconds: null, problem }
 }

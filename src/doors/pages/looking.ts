@@ -2,7 +2,7 @@
  * Pages that look again by themselves while a provider is asked: every few seconds, and after a while only
  * when a person asks.
  */
-import type { Turn } from './signed-in.ts'
+import type { SignedInRequest } from './signed-in.ts'
 
 /** Two minutes in all: longer than the requests of one action take. */
 const maxLooks = 30
@@ -10,7 +10,7 @@ const lookSeconds = 4
 
 /** True when the page reloads by itself. @param address its own address. */
 export function lookAgain(
-  { request, reply }: Pick<Turn, 'request' | 'reply'>,
+  { request, reply }: Pick<SignedInRequest, 'request' | 'reply'>,
   address: string,
 ): boolean {
   const looks = readLooks(request.query)

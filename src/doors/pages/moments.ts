@@ -17,7 +17,7 @@ export function renderMoment(ms: number, zone: string): Html {
 }
 
 /** The day of an instant in the zone. */
-export function renderDay(ms: number, zone: string): Html {
+export function renderDayAt(ms: number, zone: string): Html {
   const { day, month, year } = Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(zone)
   return html`${day} ${months[month - 1]} ${year}`
 }

@@ -16,7 +16,7 @@ import { askToRetry } from './sign-in/entering.ts'
 import { isSignedIn, type SignedIn } from './visit.ts'
 
 /** One request of a signed-in person. */
-export interface Turn {
+export interface SignedInRequest {
   readonly visit: SignedIn
   readonly request: FastifyRequest
   readonly reply: FastifyReply
@@ -24,11 +24,11 @@ export interface Turn {
   part(name: string): string
 }
 
-export interface FormTurn extends Turn {
+export interface FormTurn extends SignedInRequest {
   readonly form: URLSearchParams
 }
 
-type Handler<Given extends Turn> = (turn: Given) => Promise<FastifyReply>
+type Handler<Given extends SignedInRequest> = (turn: Given) => Promise<FastifyReply>
 
 interface Place {
   readonly path: string
@@ -48,7 +48,7 @@ export function addPage(
   scope: FastifyInstance,
   context: PagesContext,
   { path }: Place,
-  show: Handler<Turn>,
+  show: Handler<SignedInRequest>,
 ): void {
   scope.get(path, async (request, reply) => {
     const visit = await context.visits.begin(request, reply)
@@ -88,7 +88,7 @@ export function addForm(
 /** Nothing was changed; the form can be sent again later. */
 function refuseSurplus(
   context: PagesContext,
-  { visit, reply }: Pick<Turn, 'visit' | 'reply'>,
+  { visit, reply }: Pick<SignedInRequest, 'visit' | 'reply'>,
   retryAfterSeconds: number,
 ): FastifyReply {
   const message = askToRetry(reply, { kind: 'slow_down', retryAfterSeconds })
@@ -115,11 +115,11 @@ export function leadOn(
 }
 
 /** A refusal that the page of the form explains; anything else ends the request. */
-export function isRefusal(error: unknown): error is ApiError {
+export function isFormRefusal(error: unknown): error is ApiError {
   return error instanceof ApiError && error.status < 500 && error.status !== 404
 }
 
-function toPart({ params }: FastifyRequest): Turn['part'] {
+function toPart({ params }: FastifyRequest): SignedInRequest['part'] {
   const parts: Readonly<Record<string, unknown>> = { ...(params as object) }
   return (name) => {
     const value = parts[name]
@@ -165,7 +165,7 @@ export function toProblems<Field extends string>(
   error: unknown,
   labels: Readonly<Record<Field, string>>,
 ): FormProblems<Field> {
-  if (!isRefusal(error)) throw error
+  if (!isFormRefusal(error)) throw error
   const problems: Partial<Record<Field, string>> = {}
   for (const detail of error.details ?? []) {
     for (const field of Object.keys(labels) as Field[]) {

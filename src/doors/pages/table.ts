@@ -4,7 +4,7 @@
  */
 import { type Html, type HtmlValue, html } from './html.ts'
 
-export interface Column<Row> {
+export interface TableColumn<Row> {
   readonly name: string
   readonly show: (row: Row) => HtmlValue
   /** The cell says by itself what it is: it has no name before it, and does not head its row. */
@@ -15,7 +15,7 @@ export interface Column<Row> {
 /** The first column heads the rows. @param label read out where the table begins. */
 export function table<Row>(
   label: string,
-  columns: readonly Column<Row>[],
+  columns: readonly TableColumn<Row>[],
   rows: readonly Row[],
   className?: string,
 ): Html {
@@ -28,7 +28,7 @@ ${columns.map((column, at) => html`${renderCell(column, row, at === 0)}\n`)}</tr
 </table>`
 }
 
-function renderCell<Row>(column: Column<Row>, row: Row, isFirst: boolean): Html {
+function renderCell<Row>(column: TableColumn<Row>, row: Row, isFirst: boolean): Html {
   const { name, show, isPlain = false, className } = column
   if (isFirst && !isPlain) return html`<th role="rowheader" scope="row">${show(row)}</th>`
   const label = !isPlain && html` data-label="${name}"`

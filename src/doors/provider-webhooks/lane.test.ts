@@ -12,8 +12,8 @@ import { UpstreamError } from '#providers/failure.ts'
 import type { WebhookRequest } from '#providers/port.ts'
 import { StoreUnavailableError } from '#store/failure.ts'
 import type { WebhookRecord } from '#telemetry/request-record.ts'
+import { makeAddressSlots } from './address-slots.ts'
 import { makeWebhookLane } from './lane.ts'
-import { makePlaces } from './places.ts'
 import { makeReceiving } from './receiving.ts'
 
 interface Ground {
@@ -149,7 +149,7 @@ test('an error of ours is a 500 without details, and its cause is recorded', asy
 })
 
 test('places are bounded in total and per address, and are released', () => {
-  const places = makePlaces({ inAll: 3, ofAddress: 2 })
+  const places = makeAddressSlots({ inAll: 3, ofAddress: 2 })
   const [first, second] = [places.take('a'), places.take('a')]
   assert.ok(first !== null && second !== null)
   assert.equal(places.take('a'), null)

@@ -14,7 +14,7 @@ import type { WebhookRecord } from '#telemetry/request-record.ts'
 import { ClientDisconnected, clientAddress, type IsTrustedProxy } from '../client.ts'
 import { toApiError } from '../refusal.ts'
 import { type Body, readBody } from '../request-body.ts'
-import { makePlaces, type Places } from './places.ts'
+import { type AddressSlots, makeAddressSlots } from './address-slots.ts'
 import { makeReceiving, type Receiving, type Reception } from './receiving.ts'
 
 export interface WebhookLaneOptions {
@@ -29,7 +29,7 @@ export interface WebhookLaneOptions {
 
 interface Lane extends WebhookLaneOptions {
   readonly receiving: Receiving
-  readonly places: Places
+  readonly places: AddressSlots
 }
 
 /** Each at most 16 MiB of bodies; a provider sends a few at a time. */
@@ -53,7 +53,7 @@ export function makeWebhookLane(options: WebhookLaneOptions) {
   const lane: Lane = {
     ...options,
     receiving: makeReceiving(receivingLimits),
-    places: makePlaces(placeLimits),
+    places: makeAddressSlots(placeLimits),
   }
   return async (provider: Provider, request: IncomingMessage, response: ServerResponse) => {
     const startedAt = performance.now()

@@ -3,10 +3,10 @@ import { toMidday } from '#kernel/midday.ts'
 import {
   nameAccounts,
   type Organization,
-  toAccount,
-  toConnection,
   toHolding,
   toOrganizations,
+  toSimplefinAccount,
+  toSimplefinConnection,
   toTransaction,
 } from './map.ts'
 import { cleanText, type Problem, sayProblems } from './problems.ts'
@@ -40,7 +40,7 @@ export function makeAnswer(reading: AccountsReading, facts: AnswerFacts): object
   return {
     errors,
     errlist,
-    connections: [...organizations.values()].map((org) => toConnection(org, facts.root)),
+    connections: [...organizations.values()].map((org) => toSimplefinConnection(org, facts.root)),
     accounts,
   }
 }
@@ -68,7 +68,7 @@ function toAccountObject(
     .toSorted((one, other) => other.posted - one.posted)
   return [
     {
-      ...toAccount({ account, name, balance, balanceAt }, org, facts.root),
+      ...toSimplefinAccount({ account, name, balance, balanceAt }, org, facts.root),
       transactions,
       ...(connection.category === 'banking'
         ? {}

@@ -48,7 +48,7 @@ export const toOrg = ({ connection, name, domain }: Organization, root: string) 
   id: connection.institutionId,
 })
 
-export const toConnection = ({ connection, name }: Organization, root: string) => ({
+export const toSimplefinConnection = ({ connection, name }: Organization, root: string) => ({
   conn_id: connection.id,
   name,
   org_id: connection.institutionId,
@@ -81,7 +81,7 @@ export function nameAccounts(accounts: readonly Account[]): ReadonlyMap<string, 
   )
 }
 
-export function toAccount(
+export function toSimplefinAccount(
   {
     account,
     name,

@@ -4,7 +4,7 @@
  * of the person's own app where they have one.
  */
 import type { Balance } from '#contract/resources.ts'
-import type { Access } from '../credentials.ts'
+import type { InstallationAccess } from '../credentials.ts'
 import type {
   AccountRef,
   BalanceQuery,
@@ -97,7 +97,7 @@ function offerFullApp(
 const link = 'Run `tributary connections link U --provider akahu --user-token -'
 const ownTokens = 'the two tokens that my.akahu.nz shows under Developers'
 
-function describeAccess({ appToken, appSecret }: AkahuOptions): Access {
+function describeAccess({ appToken, appSecret }: AkahuOptions): InstallationAccess {
   const ownKey = describeOwnKey({ hasApp: appToken !== null })
   if (appSecret !== null) {
     return {

@@ -4,7 +4,7 @@
  * docs/providers/snaptrade.md.
  */
 
-import type { Access } from '../credentials.ts'
+import type { InstallationAccess } from '../credentials.ts'
 import type { BrokerageAdapter, CallContext, ConnectionRef, Login } from '../port.ts'
 import { makeAccountStates } from './account-states.ts'
 import { makeClient, type SnapTradeClient, type SnapTradeOptions } from './client.ts'
@@ -115,7 +115,7 @@ function offerCommercial(
   }
 }
 
-function describeAccess(own: OwnKey | null): Access {
+function describeAccess(own: OwnKey | null): InstallationAccess {
   const link = 'run `tributary connections link U --provider snaptrade'
   switch (own?.kind) {
     case 'commercial':

@@ -7,7 +7,7 @@
 import type { Db } from '../engine/tables.ts'
 import { StoreOpenError } from '../failure.ts'
 import { SealError, type Sealer } from '../seal.ts'
-import { listKeys, type Places, sealedTables } from './sealed-tables.ts'
+import { listKeys, type SealedStore, sealedTables } from './sealed-tables.ts'
 
 export type StoreMode = 'live' | 'sandbox'
 
@@ -26,7 +26,7 @@ const proof = 'this store opens'
  * @throws StoreOpenError `wrong_mode` or `wrong_key`.
  */
 export async function checkIdentity(
-  places: Places,
+  places: SealedStore,
   mode: StoreMode,
   { sealer, keysIn }: Keys,
 ): Promise<void> {
@@ -84,7 +84,7 @@ function checkProof(sealer: Sealer, check: string): void {
 }
 
 /** The proof covers the oldest key only; rows sealed later may need another. @throws SealError */
-async function checkKeysInUse(places: Places, sealer: Sealer): Promise<void> {
+async function checkKeysInUse(places: SealedStore, sealer: Sealer): Promise<void> {
   for (const table of sealedTables)
     for (const fingerprint of await listKeys(places, table))
       if (!sealer.knows(fingerprint)) throw new SealError(`rows need the key ${fingerprint}`)

@@ -10,7 +10,7 @@ import { stampCurrentKey } from './identity.ts'
 import {
   type AgedRow,
   listAgedKeys,
-  type Places,
+  type SealedStore,
   type SealedTable,
   sealedTables,
 } from './sealed-tables.ts'
@@ -25,7 +25,7 @@ export interface ResealOptions {
 }
 
 /** Runs outside any transaction: each row is one compare-and-set. */
-export async function reseal(places: Places, options: ResealOptions): Promise<void> {
+export async function reseal(places: SealedStore, options: ResealOptions): Promise<void> {
   const { sealer, log, signal } = options
   let count = 0
   for (const table of sealedTables) count += await resealTable(places, table, options)
@@ -42,7 +42,7 @@ export async function reseal(places: Places, options: ResealOptions): Promise<vo
 }
 
 async function resealTable(
-  places: Places,
+  places: SealedStore,
   table: SealedTable,
   options: ResealOptions,
 ): Promise<number> {
@@ -57,7 +57,7 @@ async function resealTable(
 
 /** Every row under `key`, until `signal` is aborted. */
 async function* walk(
-  places: Places,
+  places: SealedStore,
   table: SealedTable,
   key: string,
   { sealer, signal }: ResealOptions,

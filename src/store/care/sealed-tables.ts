@@ -15,7 +15,7 @@ import {
 } from '../events/endpoint-rows.ts'
 import { unwrapKey, wrapKey } from '../events/event-seal.ts'
 import { openMatter, sealMatter } from '../mails/mail-queue.ts'
-import { type OAuthTable, openPayload, sealPayload } from '../people/oauth-payload.ts'
+import { type OAuthTable, openOAuthPayload, sealOAuthPayload } from '../people/oauth-payload.ts'
 import { openFactor, sealFactor } from '../people/second-factors.ts'
 import type { Sealer } from '../seal.ts'
 import { openLedgerKey, sealLedgerKey } from '../syncs/ledgers.ts'
@@ -31,7 +31,7 @@ export interface AgedRow {
 }
 
 /** The store, or one transaction of it, and the separate place of the event keys. */
-export type Places = Pick<Engine, 'db' | 'keysOf'>
+export type SealedStore = Pick<Engine, 'db' | 'keysOf'>
 
 /** A table with a sealed column. */
 export interface SealedTable {
@@ -39,9 +39,9 @@ export interface SealedTable {
   /** The log message for a row that does not open. */
   readonly damage: string
   /** Rows under one key, by id: a range of the index on (key, id). */
-  list(places: Places, sealer: Sealer, range: SealedRange): Promise<readonly AgedRow[]>
+  list(places: SealedStore, sealer: Sealer, range: SealedRange): Promise<readonly AgedRow[]>
   /** The next key fingerprint in use after `after`; undefined when there is none. */
-  nextKey(places: Places, after: string): Promise<string | undefined>
+  nextKey(places: SealedStore, after: string): Promise<string | undefined>
 }
 
 export interface SealedRange {
@@ -87,7 +87,7 @@ function sealedTable<Row>(definition: Definition<Row>): SealedTable {
   const selected = names.map(([as, column]) => sql`${sql.ref(column)}`.as(as))
   // What was saved meanwhile is newer, and stays.
   const own = [id.as('rowId'), sql.ref<unknown>(sealed).as('rowSealed')]
-  const placeOf = ({ db, keysOf }: Places) => (isSeparate ? keysOf(db) : db)
+  const placeOf = ({ db, keysOf }: SealedStore) => (isSeparate ? keysOf(db) : db)
   return {
     name,
     damage,
@@ -157,7 +157,7 @@ const oauthTable = (name: OAuthTable) =>
     sealed: 'payload',
     nameRow: ({ id }) => Buffer.from(id).toString('hex'),
     reseal: (sealer, { id, payload }) =>
-      sealPayload(sealer, name, id, openPayload(sealer, name, id, payload)),
+      sealOAuthPayload(sealer, name, id, openOAuthPayload(sealer, name, id, payload)),
   })
 
 interface Secret<Id> {
@@ -226,7 +226,10 @@ export const sealedTables: readonly SealedTable[] = [
 ]
 
 /** Fingerprints of all keys in use. One index step per key, so that a large table costs no more. */
-export async function listKeys(places: Places, table: SealedTable): Promise<readonly string[]> {
+export async function listKeys(
+  places: SealedStore,
+  table: SealedTable,
+): Promise<readonly string[]> {
   const keys: string[] = []
   // No fingerprint is empty, and each step returns a greater one.
   let key = await table.nextKey(places, '')
@@ -239,7 +242,7 @@ export async function listKeys(places: Places, table: SealedTable): Promise<read
 
 /** As `listKeys`, without the current key. */
 export async function listAgedKeys(
-  places: Places,
+  places: SealedStore,
   table: SealedTable,
   sealer: Sealer,
 ): Promise<readonly string[]> {

@@ -12,7 +12,12 @@ import { OwnerGoneError } from '../failure.ts'
 import type { MailQueue } from '../mails/mail-queue.ts'
 import { mailStatus } from '../mails/status-mails.ts'
 import { bumpEpoch, demandUser, lockUser } from '../people/users.ts'
-import type { ConnectionStore, NewConnection, Renewal, StoredStatus } from '../ports/connections.ts'
+import type {
+  AccountRenewal,
+  ConnectionStore,
+  NewConnection,
+  StoredStatus,
+} from '../ports/connections.ts'
 import { requestSync } from '../syncs/syncs.ts'
 import { setLearntStatus, setReportedStatus } from './connection-status.ts'
 import { setConsentExpiry, toExpiring, whereExpiring } from './consent-expiry.ts'
@@ -235,7 +240,7 @@ function makeChanges({ engine, write, mails }: Parts): Changes {
   }
 }
 
-const toRenewed = (renewal: Renewal | undefined) =>
+const toRenewed = (renewal: AccountRenewal | undefined) =>
   ({ is_renewed: true, renewed_until: momentOrNull(renewal?.until ?? null) }) as const
 
 const living = (tx: Db, id: ConnectionId) =>

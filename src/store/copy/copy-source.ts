@@ -13,7 +13,7 @@ import { ifKeysDamaged, ifStoreDamaged, openFile } from '../engine/sqlite-file.t
 import { makeStatements } from '../engine/sqlite-statements.ts'
 import type { Tables } from '../engine/tables.ts'
 import { StoreCopyError } from '../failure.ts'
-import { type Column, isColumnType, needsBigInts } from './text-rows.ts'
+import { type CopyColumn, isColumnType, needsBigInts } from './text-rows.ts'
 
 /** Beside the store itself, the event keys have a place of their own. */
 export type CopyPlace = 'store' | 'keys'
@@ -21,7 +21,7 @@ export type CopyPlace = 'store' | 'keys'
 export interface SourceTable {
   readonly name: string
   readonly place: CopyPlace
-  readonly columns: readonly Column[]
+  readonly columns: readonly CopyColumn[]
   /** Of the primary key, in its order. */
   readonly keyColumns: readonly string[]
   /** All rows by the primary key, read as they are asked for. */
@@ -175,7 +175,7 @@ export function sortByReference(references: ReadonlyMap<string, readonly string[
 
 function toTable(db: DatabaseSync, place: CopyPlace, name: string): SourceTable {
   const described = db.prepare('select name, type, pk from pragma_table_info(?)').all(name)
-  const columns = described.map((column): Column => {
+  const columns = described.map((column): CopyColumn => {
     const type = String(column.type).toLowerCase()
     if (isColumnType(type)) return { name: String(column.name), type }
     throw new StoreCopyError(
@@ -208,11 +208,11 @@ function* readRows(
   { name, place, columns, keyColumns }: Omit<SourceTable, 'rows'>,
 ): Generator<readonly SQLOutputValue[]> {
   const [listed, order] = [columns.map((column) => column.name), keyColumns].map((names) =>
-    names.map(quote).join(', '),
+    names.map(quoteName).join(', '),
   )
   const file = { path: db.location() ?? name, ifDamaged: ifDamaged[place] }
   const statement = openFile(file, () =>
-    db.prepare(`select ${listed} from ${quote(name)} order by ${order}`),
+    db.prepare(`select ${listed} from ${quoteName(name)} order by ${order}`),
   )
   statement.setReturnArrays(true)
   statement.setReadBigInts(needsBigInts(columns))
@@ -226,6 +226,6 @@ function* readRows(
 }
 
 /** A name as both engines quote it. */
-export function quote(name: string): string {
+export function quoteName(name: string): string {
   return `"${name.replaceAll('"', '""')}"`
 }

@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import type { SQLOutputValue } from 'node:sqlite'
 import type { Client } from 'pg'
 import { StoreCopyError } from '../failure.ts'
-import { type CopyPlace, quote, type SourceTable } from './copy-source.ts'
+import { type CopyPlace, quoteName, type SourceTable } from './copy-source.ts'
 import { copyIn, copyOut } from './copy-stream.ts'
 import { makeToLine, textSettings } from './text-rows.ts'
 
@@ -37,8 +37,8 @@ export async function copyTable(
   table: SourceTable,
   onRows: (rows: number) => void,
 ): Promise<CopiedTable> {
-  const name = `${quote(schema)}.${quote(table.name)}`
-  const columns = table.columns.map((column) => quote(column.name)).join(', ')
+  const name = `${quoteName(schema)}.${quoteName(table.name)}`
+  const columns = table.columns.map((column) => quoteName(column.name)).join(', ')
   const sent = createHash('sha256')
   const sending = new Sending(table, (bytes) => sent.update(bytes))
   let rows = 0
@@ -72,7 +72,7 @@ function orderOf({ columns, keyColumns }: SourceTable): string {
   return keyColumns
     .map((name) => {
       const isText = columns.some((column) => column.name === name && column.type === 'text')
-      return isText ? `${quote(name)} collate "C"` : quote(name)
+      return isText ? `${quoteName(name)} collate "C"` : quoteName(name)
     })
     .join(', ')
 }

@@ -16,7 +16,7 @@ export type ColumnType =
   | 'bigint'
   | 'bytea'
 
-export interface Column {
+export interface CopyColumn {
   readonly name: string
   readonly type: ColumnType
 }
@@ -98,7 +98,7 @@ export function isColumnType(text: string): text is ColumnType {
 }
 
 /** Integers of such columns are read as `bigint`: a JavaScript number has 53 bits. */
-export function needsBigInts(columns: readonly Column[]): boolean {
+export function needsBigInts(columns: readonly CopyColumn[]): boolean {
   return columns.some(({ type }) => type === 'bigint')
 }
 
@@ -107,7 +107,7 @@ export function needsBigInts(columns: readonly Column[]): boolean {
  * @param nameOf the row's name for a refusal.
  */
 export function makeToLine(
-  columns: readonly Column[],
+  columns: readonly CopyColumn[],
   nameOf: (row: readonly SQLOutputValue[]) => string,
 ): (row: readonly SQLOutputValue[]) => string {
   return (row) => {
@@ -122,7 +122,7 @@ export function makeToLine(
   }
 }
 
-function refusal({ name, type }: Column, row: string): StoreCopyError {
+function refusal({ name, type }: CopyColumn, row: string): StoreCopyError {
   return new StoreCopyError(
     `the column ${name} of ${row} holds what PostgreSQL cannot hold there: it takes ${meanings[type]}. Nothing was copied; correct or delete the row`,
   )

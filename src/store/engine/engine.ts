@@ -35,7 +35,7 @@ export interface Engine {
   /** Holds the lock of this name until this transaction ends. */
   lock(tx: Db, name: string): Promise<void>
   /** Notifies other processes of changed users and due work when this transaction commits. */
-  announce(tx: Db, news: News): Promise<void>
+  announce(tx: Db, news: CommittedChanges): Promise<void>
   /** Starts receiving the notifications of other processes. */
   listen(listeners: Listeners): Promise<void>
   /**
@@ -66,7 +66,7 @@ export interface Expectation {
 }
 
 /** The notifications of one transaction. */
-export interface News {
+export interface CommittedChanges {
   readonly users: ReadonlySet<UserId>
   readonly work: ReadonlySet<WorkKind>
 }
@@ -154,7 +154,7 @@ export function joinTransaction(
   }
 }
 
-function tell(feeds: Feeds, { users, work }: News): void {
+function tell(feeds: Feeds, { users, work }: CommittedChanges): void {
   for (const userId of users) feeds.changes.emit({ userId })
   for (const kind of work) feeds.work.emit(kind)
 }

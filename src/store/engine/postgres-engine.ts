@@ -10,8 +10,8 @@ import { type Engine, runNow } from './engine.ts'
 import { makeKeptQueries } from './kept-queries.ts'
 import { toConnectError, toTarget } from './postgres-failure.ts'
 import { makeKeySchema } from './postgres-key-schema.ts'
-import { startListener, toMessages } from './postgres-listener.ts'
-import { Later } from './postgres-pipeline.ts'
+import { startListener, toChangeTexts } from './postgres-listener.ts'
+import { DeferredValues } from './postgres-pipeline.ts'
 import { makePool } from './postgres-pool.ts'
 import { explainTlsPort } from './postgres-port.ts'
 import { keepsSession } from './postgres-session.ts'
@@ -122,7 +122,7 @@ function makeEngine({ db, databaseUrl, schema, log }: Parts): Engine {
       await sql`select pg_advisory_xact_lock(${lockSpace}::int, hashtext(${key}))`.execute(tx)
     },
     async announce(tx, news) {
-      for (const message of toMessages(instance, news))
+      for (const message of toChangeTexts(instance, news))
         await later(tx, sql`select pg_notify(${channel}, ${message})`.compile(tx))
     },
     async listen(listeners) {
@@ -144,7 +144,7 @@ const withoutWaiting = sql`set local synchronous_commit = off`
 
 const later: Engine['later'] = async (tx, query, expected = {}) => {
   if (!tx.isTransaction) return runNow(tx, query, expected)
-  await tx.executeQuery({ ...query, parameters: [new Later(query.parameters, expected)] })
+  await tx.executeQuery({ ...query, parameters: [new DeferredValues(query.parameters, expected)] })
 }
 
 /** A server that vanished never confirms the close; this bounds the wait. */

@@ -7,7 +7,7 @@ import { Client } from 'pg'
 import type { UserId } from '#kernel/ids.ts'
 import type { StoreLog } from '../log.ts'
 import type { WorkKind } from '../ports/changes.ts'
-import type { Listeners, News } from './engine.ts'
+import type { CommittedChanges, Listeners } from './engine.ts'
 import { toConnectError, toTarget } from './postgres-failure.ts'
 import { connectionSettings, limitSession } from './postgres-pool.ts'
 
@@ -31,7 +31,10 @@ const workKinds: readonly WorkKind[] = ['sync', 'delivery', 'mail']
  * The texts of the messages: the sending process, and the changed user or the kind of work. A process of an
  * older version reads a kind of work as the id of a user, which matches none.
  */
-export function toMessages(instance: string, { users, work }: News): readonly string[] {
+export function toChangeTexts(
+  instance: string,
+  { users, work }: CommittedChanges,
+): readonly string[] {
   return [...users, ...work].map((about) => `${instance} ${about}`)
 }
 

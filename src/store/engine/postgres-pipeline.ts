@@ -9,7 +9,7 @@ import type { Expectation } from './engine.ts'
 import { runGroup, type Statement } from './postgres-group.ts'
 
 /** As the only value of a statement: it may wait, and has these values. */
-export class Later {
+export class DeferredValues {
   readonly values: readonly unknown[]
   readonly expected: Expectation
   constructor(values: readonly unknown[], expected: Expectation) {
@@ -21,9 +21,9 @@ export class Later {
 /**
  * Runs a statement, or remembers it. Fails with the first failure, also of a statement that was remembered.
  */
-export type RunStatement = (text: string, values: readonly unknown[]) => Promise<Answer>
+export type RunStatement = (text: string, values: readonly unknown[]) => Promise<StatementResult>
 
-export type Answer = Pick<QueryResult, 'command' | 'rowCount' | 'rows'>
+export type StatementResult = Pick<QueryResult, 'command' | 'rowCount' | 'rows'>
 
 interface Waiting extends Statement {
   readonly expected: Expectation
@@ -32,13 +32,13 @@ interface Waiting extends Statement {
 /** Statements that are remembered at a time. */
 const maxWaiting = 16
 
-const nothing = (command: string): Answer => ({ command, rowCount: 0, rows: [] })
+const nothing = (command: string): StatementResult => ({ command, rowCount: 0, rows: [] })
 
 export function makePipeline(client: PoolClient): RunStatement {
   let waiting: readonly Waiting[] = []
 
   /** Sends what waits, and then this statement, in one message. */
-  async function send(last: readonly Waiting[]): Promise<Answer> {
+  async function send(last: readonly Waiting[]): Promise<StatementResult> {
     const statements = [...waiting, ...last]
     waiting = []
     const { results, error } = await runGroup((group) => client.query(group), statements)
@@ -49,12 +49,12 @@ export function makePipeline(client: PoolClient): RunStatement {
     throw toError === undefined ? error : toError(error)
   }
 
-  async function remember(statement: Waiting): Promise<Answer> {
+  async function remember(statement: Waiting): Promise<StatementResult> {
     waiting = [...waiting, statement]
     return waiting.length < maxWaiting ? nothing('') : send([])
   }
 
-  async function commit(text: string): Promise<Answer> {
+  async function commit(text: string): Promise<StatementResult> {
     if (isUnsent(waiting) && waiting.length === 1) {
       waiting = []
       return nothing('COMMIT')
@@ -64,13 +64,13 @@ export function makePipeline(client: PoolClient): RunStatement {
     return run(text, [])
   }
 
-  async function rollback(text: string): Promise<Answer> {
+  async function rollback(text: string): Promise<StatementResult> {
     const isNothing = isUnsent(waiting)
     waiting = []
     return isNothing ? nothing('ROLLBACK') : run(text, [])
   }
 
-  async function run(text: string, values: readonly unknown[]): Promise<Answer> {
+  async function run(text: string, values: readonly unknown[]): Promise<StatementResult> {
     if (waiting.length === 0) return client.query(text, [...values])
     if (values.every(isPlain)) return send([{ text, values, expected: {} }])
     await send([])
@@ -79,7 +79,7 @@ export function makePipeline(client: PoolClient): RunStatement {
 
   return async (text, values) => {
     const [first] = values
-    if (first instanceof Later) {
+    if (first instanceof DeferredValues) {
       if (!first.values.every(isPlain))
         throw new TypeError('a statement cannot wait with such values')
       return remember({ text, values: first.values, expected: first.expected })

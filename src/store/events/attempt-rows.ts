@@ -45,7 +45,7 @@ const selectDeliveries = perKind((kind) => (tx: Db, { list }: Listed) => {
 })
 
 /** What one result changes. */
-export interface Step {
+export interface AttemptChange {
   readonly result: AttemptResult
   readonly number: number
   readonly outcome: { readonly status: DeliveryStatus; readonly dueAt: number | null }
@@ -83,7 +83,11 @@ const insertRows = perKind((kind) => (tx: Db, { list }: Listed) => {
   return { compile: () => query.compile(tx) }
 })
 
-export function insertAttempts(engine: Engine, tx: Db, steps: readonly Step[]): Promise<void> {
+export function insertAttempts(
+  engine: Engine,
+  tx: Db,
+  steps: readonly AttemptChange[],
+): Promise<void> {
   const rows = steps.map(({ result: { deliveryId, attempt }, number, answer }) => ({
     delivery_id: deliveryId,
     number,
@@ -114,7 +118,7 @@ const updateOutcomes = perKind((kind) => (tx: Db, { list }: Listed) => {
 })
 
 /** Of several attempts of one delivery the last one counts. */
-export function conclude(engine: Engine, tx: Db, steps: readonly Step[]): Promise<void> {
+export function conclude(engine: Engine, tx: Db, steps: readonly AttemptChange[]): Promise<void> {
   const rows = steps.map(({ result: { deliveryId }, outcome, number }) => ({
     id: deliveryId,
     status: outcome.status,
@@ -146,7 +150,7 @@ const updateDueTimes = perKind((kind) => (tx: Db, { list }: Listed) => {
 export async function advance(
   { kind, queries }: Engine,
   tx: Db,
-  steps: readonly Step[],
+  steps: readonly AttemptChange[],
 ): Promise<ReadonlyMap<DeliveryId, DueDelivery>> {
   const next = steps.flatMap(({ nextId, result }) =>
     nextId === null ? [] : [{ id: nextId, due_at: moment(result.attempt.at) }],

@@ -18,17 +18,17 @@ import type { HealthChange } from '../ports/endpoints.ts'
 import type { SealedBody } from '../ports/events.ts'
 import type { Sealer } from '../seal.ts'
 import {
+  type AttemptChange,
   advance,
   conclude,
   type Delivery,
   insertAttempts,
   readDeliveries,
-  type Step,
 } from './attempt-rows.ts'
 import { healthColumns, holdEndpoints, laterOf, secretColumns } from './endpoint-rows.ts'
 import { readKeys } from './event-keys.ts'
 import { sealResponse } from './event-seal.ts'
-import { missPending, statusOf } from './missed.ts'
+import { deliveryStatusOf, missPending } from './missed.ts'
 import type { OpenedEndpoints } from './opened-endpoints.ts'
 
 interface Parts {
@@ -57,7 +57,7 @@ export async function recordAttempts(
   const keys = await readMissingKeys({ engine: { ...engine, db: tx }, sealer }, mine, deliveries)
   const states = new Map([...held].map(([lease, row]) => [lease, opened.open(lease, row)]))
   const before = new Map([...states].map(([lease, { endpoint }]) => [lease, endpoint]))
-  const steps: Step[] = []
+  const steps: AttemptChange[] = []
   const after = results.map((result) => {
     const state = states.get(result.lease)
     if (state === undefined) return null
@@ -66,7 +66,7 @@ export async function recordAttempts(
     if (delivery?.endpointId !== endpoint.id || !isOpen(delivery.status))
       throw new Error('an attempt was recorded of a delivery that this lease does not cover')
     const missedTo = held.get(result.lease)?.missedTo ?? null
-    const status = endpoint.health === 'disabled' ? 'missed' : statusOf(delivery, missedTo)
+    const status = endpoint.health === 'disabled' ? 'missed' : deliveryStatusOf(delivery, missedTo)
     const key = needsKey(result, delivery) ? keys.get(delivery.eventId) : result.body
     const step = toStep(result, { ...delivery, status }, key)
     steps.push(step)
@@ -146,7 +146,11 @@ const holdListed = perKind(
         .orderBy('id'),
 )
 
-function toStep(result: AttemptResult, delivery: Delivery, key: AnswerKey | undefined): Step {
+function toStep(
+  result: AttemptResult,
+  delivery: Delivery,
+  key: AnswerKey | undefined,
+): AttemptChange {
   const { deliveryId, attempt, verdict } = result
   const number = delivery.attempts + 1
   const outcome = toOutcome(verdict, delivery.status)
@@ -169,7 +173,7 @@ const isOpen = (status: DeliveryStatus): boolean => status === 'pending' || stat
  * A delivery that became `missed` during the attempt is not attempted again, but a successful attempt
  * delivered it.
  */
-function toOutcome(verdict: DeliveryVerdict, before: DeliveryStatus): Step['outcome'] {
+function toOutcome(verdict: DeliveryVerdict, before: DeliveryStatus): AttemptChange['outcome'] {
   if (verdict.kind === 'succeeded') return { status: verdict.kind, dueAt: null }
   if (before === 'missed') return { status: before, dueAt: null }
   if (verdict.kind === 'exhausted') return { status: verdict.kind, dueAt: null }

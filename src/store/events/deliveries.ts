@@ -14,7 +14,7 @@ import { deleteEnded } from './ended.ts'
 import { isPending } from './endpoint-rows.ts'
 import { readKeys } from './event-keys.ts'
 import { type EventKey, openResponse } from './event-seal.ts'
-import { missLeft, statusOf } from './missed.ts'
+import { deliveryStatusOf, missLeft } from './missed.ts'
 import type { OpenedEndpoints } from './opened-endpoints.ts'
 import { makeReplays } from './replay.ts'
 import { shortenDeliveryWaits } from './set-back.ts'
@@ -106,8 +106,8 @@ async function withAttempts(
   const byDelivery = Map.groupBy(rows, ({ id }) => id)
   return deliveries.map(({ missedTo, ...delivery }) => ({
     ...delivery,
-    status: statusOf(delivery, missedTo),
-    dueAt: statusOf(delivery, missedTo) === 'pending' ? delivery.dueAt : null,
+    status: deliveryStatusOf(delivery, missedTo),
+    dueAt: deliveryStatusOf(delivery, missedTo) === 'pending' ? delivery.dueAt : null,
     attempts: (byDelivery.get(delivery.id) ?? []).map((row) =>
       toAttempt(row, keys.get(delivery.eventId)),
     ),

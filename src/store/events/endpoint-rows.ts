@@ -37,7 +37,7 @@ type ReadRow = Omit<EndpointRow, 'url' | 'events'> & {
 }
 
 /** As it is read with `endpointColumns`. */
-export function toEndpoint(sealer: Sealer, { sealedUrl, events, ...row }: ReadRow): EndpointRow {
+export function toEndpointRow(sealer: Sealer, { sealedUrl, events, ...row }: ReadRow): EndpointRow {
   const url = openOrNull(() => openUrl(sealer, row.id, sealedUrl)) ?? ''
   return { ...row, url, events: toEvents(events) }
 }

@@ -15,7 +15,7 @@ import {
   sealSecrets,
   sealUrl,
   secretColumns,
-  toEndpoint,
+  toEndpointRow,
 } from './endpoint-rows.ts'
 import { missPending } from './missed.ts'
 
@@ -40,7 +40,7 @@ export function makeEndpointStore({ engine, write, sealer }: Parts): EndpointSto
           .where('user_id', '=', endpoint.userId)
           .executeTakeFirstOrThrow()
         if (Number(counted.count) >= limit) return 'too_many'
-        return toEndpoint(sealer, await insert(tx, sealer, endpoint))
+        return toEndpointRow(sealer, await insert(tx, sealer, endpoint))
       }),
     async list(userId) {
       const rows = await select()
@@ -48,11 +48,11 @@ export function makeEndpointStore({ engine, write, sealer }: Parts): EndpointSto
         .orderBy('created_at')
         .orderBy('id')
         .execute()
-      return rows.map((row) => toEndpoint(sealer, row))
+      return rows.map((row) => toEndpointRow(sealer, row))
     },
     async find(id) {
       const row = await select().where('id', '=', id).executeTakeFirst()
-      return row === undefined ? null : toEndpoint(sealer, row)
+      return row === undefined ? null : toEndpointRow(sealer, row)
     },
     async readSecrets(id) {
       const row = await db
@@ -105,7 +105,7 @@ function makeChanges({
           .executeTakeFirst()
         if (row === undefined) return
         // The row names one key for all that is sealed in it.
-        const { url } = toEndpoint(sealer, row)
+        const { url } = toEndpointRow(sealer, row)
         const previous =
           previousUntil === null ? null : keepCurrent(sealer, id, { row, until: previousUntil })
         await tx

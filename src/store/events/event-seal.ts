@@ -48,7 +48,7 @@ const wrapName = (id: EventId): string => JSON.stringify(['event_keys', id])
 type Named = Pick<NewEvent, 'id' | 'type'>
 
 /** The body, compressed and encrypted; bound to the event's id and type. */
-export async function sealPayload(
+export async function sealEventBody(
   key: EventKey,
   event: Named,
   body: Uint8Array,
@@ -59,7 +59,7 @@ export async function sealPayload(
 }
 
 /** The body. `size`: its bytes according to the receipt, the bound of the decompression. @throws SealError */
-export async function openPayload(
+export async function openEventBody(
   key: EventKey,
   event: Named & { readonly size: number },
   payload: Uint8Array,

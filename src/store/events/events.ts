@@ -15,8 +15,8 @@ import { addKeys, holdKeys, readWrappedKeys } from './event-keys.ts'
 import {
   type EventKey,
   macBody,
-  openPayload,
-  sealPayload,
+  openEventBody,
+  sealEventBody,
   sealResponse,
   unwrapKey,
 } from './event-seal.ts'
@@ -128,7 +128,7 @@ function toBody(sealer: Sealer, row: SealedRow, wrapped: Uint8Array): SealedBody
     return key
   }
   return {
-    open: async () => openPayload(unwrap(), row, row.payload),
+    open: async () => openEventBody(unwrap(), row, row.payload),
     sealResponse: (attempt, response) => sealResponse(unwrap(), attempt, response),
   }
 }
@@ -146,7 +146,7 @@ async function seal(
       return {
         ...rest,
         size: body.byteLength,
-        payload: await sealPayload(key, event, body),
+        payload: await sealEventBody(key, event, body),
         bodyMac: macBody(sealer, event.id, body),
       }
     }),

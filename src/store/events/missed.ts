@@ -59,7 +59,7 @@ async function missSome(tx: Db, id: EndpointId, limit: number): Promise<number> 
 }
 
 /** The status of a delivery, whatever its row says. */
-export function statusOf(
+export function deliveryStatusOf(
   { status, position }: { readonly status: DeliveryStatus; readonly position: number },
   missedTo: number | null,
 ): DeliveryStatus {

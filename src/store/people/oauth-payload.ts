@@ -8,7 +8,12 @@ import type { Sealer } from '../seal.ts'
 export type OAuthTable = 'oauth_grants' | 'oauth_rows'
 
 /** The columns of a payload sealed under the current key. */
-export function sealPayload(sealer: Sealer, table: OAuthTable, id: Uint8Array, payload: string) {
+export function sealOAuthPayload(
+  sealer: Sealer,
+  table: OAuthTable,
+  id: Uint8Array,
+  payload: string,
+) {
   return {
     payload: sealer.seal(purpose(table), rowName(table, id), Buffer.from(payload, 'utf8')),
     payload_key: sealer.current,
@@ -16,7 +21,7 @@ export function sealPayload(sealer: Sealer, table: OAuthTable, id: Uint8Array, p
 }
 
 /** The decrypted payload. @throws SealError when it does not open. */
-export function openPayload(
+export function openOAuthPayload(
   sealer: Sealer,
   table: OAuthTable,
   id: Uint8Array,

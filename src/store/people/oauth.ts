@@ -16,7 +16,7 @@ import type {
 } from '../ports/oauth.ts'
 import { openOrNull, type Sealer } from '../seal.ts'
 import { admitPending, trimClients, trimUnusedClients } from './oauth-bounds.ts'
-import { openPayload, sealPayload } from './oauth-payload.ts'
+import { openOAuthPayload, sealOAuthPayload } from './oauth-payload.ts'
 import { lockUser } from './users.ts'
 
 const maxAgents = 200
@@ -58,7 +58,7 @@ function makeRows({ engine, write, sealer }: Parts): Pick<OAuthStore, Rows | Cli
       const row = await engine.findRow(engine.queries.compile(selectRow, db, { id, model }))
       if (row === undefined) return null
       const { payload, ...rest } = row
-      return { ...rest, payload: openPayload(sealer, 'oauth_rows', id, payload) }
+      return { ...rest, payload: openOAuthPayload(sealer, 'oauth_rows', id, payload) }
     },
     async consume(model, id, at) {
       const { numUpdatedRows } = await db
@@ -112,7 +112,7 @@ function makeGrants({ engine, write, sealer }: Parts): Pick<OAuthStore, Grants> 
         .where('id', '=', id)
         .executeTakeFirst()
       if (row === undefined) return null
-      const payload = openPayload(sealer, 'oauth_grants', id, row.payload)
+      const payload = openOAuthPayload(sealer, 'oauth_grants', id, row.payload)
       return { ...row, payload, usedAt: null }
     },
     deleteGrant: (id) =>
@@ -192,7 +192,7 @@ async function saveRow(db: Db, sealer: Sealer, row: NewOAuthRow): Promise<true> 
       created_at: moment(row.createdAt),
       expires_at: moment(row.expiresAt),
       used_at: null,
-      ...sealPayload(sealer, 'oauth_rows', row.id, row.payload),
+      ...sealOAuthPayload(sealer, 'oauth_rows', row.id, row.payload),
     })
     .onConflict((conflict) =>
       conflict.column('id').doUpdateSet((set) => ({
@@ -241,7 +241,7 @@ async function saveGrant(db: Db, sealer: Sealer, grant: NewOAuthGrant): Promise<
       created_at: moment(grant.createdAt),
       expires_at: moment(grant.expiresAt),
       last_used_at: null,
-      ...sealPayload(sealer, 'oauth_grants', grant.id, grant.payload),
+      ...sealOAuthPayload(sealer, 'oauth_grants', grant.id, grant.payload),
     })
     .onConflict((conflict) =>
       conflict.column('id').doUpdateSet((set) => ({
@@ -316,7 +316,7 @@ async function listAgents(
     .execute()
   return rows.map(({ id, payload, ...row }) => ({
     ...row,
-    payload: openOrNull(() => openPayload(sealer, 'oauth_rows', id, payload)),
+    payload: openOrNull(() => openOAuthPayload(sealer, 'oauth_rows', id, payload)),
   }))
 }
 

@@ -67,7 +67,7 @@ export interface LearntStatus {
 }
 
 /** Absent: only the next list is that of a renewal. */
-export interface Renewal {
+export interface AccountRenewal {
   /** Accounts that arrive later, until then, are recognised by their numbers (`AccountStore.replace`). */
   readonly until: Millis
 }
@@ -106,9 +106,9 @@ export interface ConnectionStore {
    * Stores a new upstream id that the provider gave the connection (a renewed consent); our id stays. The
    * next list of accounts is then that of a renewal (`AccountStore.replace`).
    */
-  repoint(id: ConnectionId, upstreamId: UpstreamId, renewal?: Renewal): Promise<void>
+  repoint(id: ConnectionId, upstreamId: UpstreamId, renewal?: AccountRenewal): Promise<void>
   /** The consent was renewed under the same upstream id: the next list of accounts is that of a renewal. */
-  noteRenewal(id: ConnectionId, renewal?: Renewal): Promise<void>
+  noteRenewal(id: ConnectionId, renewal?: AccountRenewal): Promise<void>
   /** When the consent ends; null: the provider does not report it. */
   setConsentExpiry(id: ConnectionId, at: Millis | null): Promise<void>
   /**

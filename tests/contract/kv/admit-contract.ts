@@ -5,11 +5,11 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
-import type { Admission, Admitted, Kv, Lease } from '#fast/port.ts'
+import type { AdmitRequest, Admitted, Kv, Lease } from '#fast/port.ts'
 import { assertNear, type KvHarness, minute } from './harness.ts'
 
 /** A request of a new user, with three requests a minute and one place. */
-export function newAdmission(changes: Partial<Admission> = {}): Admission {
+export function newAdmission(changes: Partial<AdmitRequest> = {}): AdmitRequest {
   const owner = randomUUID()
   return {
     window: { key: `key:{${owner}}:heavy`, limit: 3, windowMs: minute },
@@ -26,7 +26,7 @@ export const leaseOf = (admitted: Admitted): Lease | null =>
 export const textOf = (admitted: Admitted): string =>
   admitted.kind === 'hit' ? Buffer.from(admitted.answer.body).toString() : admitted.kind
 
-export const store = (kv: Kv, { answer, owner }: Admission, text: string, ttlMs = minute) =>
+export const store = (kv: Kv, { answer, owner }: AdmitRequest, text: string, ttlMs = minute) =>
   kv.cache.set(answer ?? '', { body: Buffer.from(text), truncated: false }, ttlMs, owner)
 
 export function admitTests(harness: () => KvHarness): void {
@@ -153,7 +153,7 @@ export function admitTests(harness: () => KvHarness): void {
   })
 }
 
-const peek = (kv: Kv, { window }: Admission) => {
+const peek = (kv: Kv, { window }: AdmitRequest) => {
   if (window === null) throw new Error('it has a window')
   return kv.windows.peek(window.key, window.limit, window.windowMs)
 }

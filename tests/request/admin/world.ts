@@ -21,7 +21,7 @@ import {
 } from '#connections/connections.ts'
 import type { Provider } from '#contract/resources.ts'
 import { makeDoctor, realMachine } from '#doctor/doctor.ts'
-import { type AdminDoorDeps, makeAdminDoor, type RunSync } from '#doors/admin/door.ts'
+import { type AdminDoorDeps, makeAdminDoor, type RequestSync } from '#doors/admin/door.ts'
 import { openMemoryKv } from '#fast/memory.ts'
 import type { WindowStore } from '#fast/port.ts'
 import { Secret } from '#kernel/secret.ts'
@@ -130,7 +130,7 @@ export interface WorldOptions {
   readonly allowPrivate?: boolean
   /** `SIGN_UP`; `invite` by default. */
   readonly signUp?: 'open' | 'invite' | 'closed'
-  readonly runSync?: RunSync
+  readonly runSync?: RequestSync
   /** This installation's own secrets at the providers are wrong. */
   readonly wrongOwnSecrets?: true
   /** Instead of the full app of the emulator: none, or the personal one of `healthy`. */

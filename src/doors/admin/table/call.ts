@@ -37,7 +37,7 @@ export function readRoute({ route }: AdminCall): {
   return { method: method as Method, path }
 }
 
-export const statusOf = ({ status, reply }: AdminCall): number =>
+export const replyStatusOf = ({ status, reply }: AdminCall): number =>
   status ?? (reply === null ? 204 : 200)
 
 export interface CallInput {

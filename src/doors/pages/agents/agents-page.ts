@@ -11,7 +11,7 @@ import { table } from '../table.ts'
 import { renderClients } from './clients.ts'
 
 /** What was done just now. */
-export const doneSentences = {
+export const agentsDone = {
   disconnected:
     'The agent is disconnected. It is refused from now on; to allow it again, connect it again from the agent.',
   gone: 'That agent is not connected: it was disconnected before, or the address is wrong.',
@@ -27,13 +27,13 @@ export interface AgentsParts {
   readonly isLoopback: boolean
   /** The plan has API access; without it every agent is refused. */
   readonly mayRead: boolean
-  readonly done: keyof typeof doneSentences | null
+  readonly done: keyof typeof agentsDone | null
 }
 
 export function renderAgents(parts: AgentsParts): Html {
   const { agents, mcpUrl, isLoopback, done } = parts
   return html`<h1>Agents</h1>
-${doneBox(done && doneSentences[done])}
+${doneBox(done && agentsDone[done])}
 ${!parts.mayRead && html`<p class="alert">Your plan does not include access for agents, so they are refused until the operator of this server changes it.</p>`}
 ${agents.length === 0 ? html`<p>No agent is connected. An agent such as Claude or ChatGPT answers questions about your accounts, and can only read.</p>` : renderTable(parts)}
 ${renderClients(mcpUrl, isLoopback)}`

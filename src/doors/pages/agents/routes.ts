@@ -6,7 +6,7 @@ import { formOf, toSignIn } from '../forms.ts'
 import { interruptForm } from '../interrupted.ts'
 import { readDone, toBy, zoneOf } from '../signed-in.ts'
 import { isSignedIn } from '../visit.ts'
-import { doneSentences, renderAgents, renderDisconnect } from './agents-page.ts'
+import { agentsDone, renderAgents, renderDisconnect } from './agents-page.ts'
 
 interface WithGrant {
   Querystring: { readonly grant?: string | string[] }
@@ -32,7 +32,7 @@ export function addAgentRoutes(scope: FastifyInstance, context: PagesContext): v
       zone: zoneOf(visit.user),
       isLoopback: context.isLoopback,
       mayRead: hasApiAccess(visit.user, context.plans, context.clock.now()),
-      done: readDone(request, doneSentences),
+      done: readDone(request, agentsDone),
     })
     return context.show(reply, visit, { title: 'Agents', body })
   })

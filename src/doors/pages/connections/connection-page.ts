@@ -3,28 +3,28 @@
  * only.
  */
 import { type ConnectionOverview, pictureDays, type RunDays } from '#connections/overview.ts'
-import type { Renewal } from '#connections/renewal.ts'
+import type { RenewalMethod } from '#connections/renewal.ts'
 import type { AccountType } from '#contract/resources.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import type { AccountRow } from '#store/ports/accounts.ts'
 import type { SyncRunRow } from '#store/ports/syncs.ts'
 import { foreignText, type Html, html } from '../html.ts'
 import { alertBox, doneBox, hidden } from '../layout.ts'
-import { renderDay, renderMoment } from '../moments.ts'
-import { type Column, table } from '../table.ts'
+import { renderDayAt, renderMoment } from '../moments.ts'
+import { type TableColumn, table } from '../table.ts'
 import {
   nameOf,
   pathOf,
   renderFreshness,
   renderOutlook,
   renderReconnect,
-  statusOf,
+  shownStatusOf,
 } from './facts.ts'
 import { renderPicture } from './picture.ts'
 import { describeReason, describeRun } from './words.ts'
 
 /** What was done just now. */
-export const doneSentences = {
+export const connectionDone = {
   checked:
     'Consent and accounts were read just now. A sync begins within a minute; its result is listed below.',
   lost: 'It was read just now. What it needs is said below.',
@@ -42,11 +42,11 @@ export interface ConnectionParts {
   /** Newest first. */
   readonly runs: readonly SyncRunRow[]
   readonly days: RunDays
-  readonly renewal: Renewal
+  readonly renewal: RenewalMethod
   readonly zone: string
   readonly now: number
   readonly formToken: string
-  readonly done: keyof typeof doneSentences | null
+  readonly done: keyof typeof connectionDone | null
   /** Why something that was asked for could not be done. */
   readonly message: string | null
 }
@@ -54,10 +54,10 @@ export interface ConnectionParts {
 export function renderConnection(parts: ConnectionParts): Html {
   const { overview, done, message, zone } = parts
   const { row } = overview
-  const status = statusOf(row)
+  const status = shownStatusOf(row)
   return html`<p><a href="/connections">All connections</a></p>
 <h1><span class="foreign">${nameOf(row)}</span></h1>
-${doneBox(done && [doneSentences[done], done === 'checked' && describeRate(row)])}
+${doneBox(done && [connectionDone[done], done === 'checked' && describeRate(row)])}
 ${alertBox(message)}
 <p><strong>${status.name}.</strong> ${status.sentence}</p>
 ${renderActions(parts)}
@@ -111,7 +111,7 @@ function renderAccounts(accounts: readonly AccountRow[]): Html {
 /** ISO 4217 for what has no currency, such as points of a loyalty scheme. */
 const noCurrency = 'XXX'
 
-const accountColumns: readonly Column<AccountRow>[] = [
+const accountColumns: readonly TableColumn<AccountRow>[] = [
   { name: 'Name', show: ({ name }) => html`<span class="foreign">${foreignText(name)}</span>` },
   { name: 'Type', show: ({ type }) => typeWords[type] },
   { name: 'Number', show: ({ accountNumber }) => accountNumber ?? 'not told' },
@@ -153,7 +153,7 @@ function renderDays(
   const shown = days.flatMap((day, index) => {
     const { succeeded = 0, failed = 0 } = counts[index] ?? {}
     if (succeeded + failed === 0) return []
-    return html`<tr><th scope="row">${renderDay(day, zone)}</th><td>${succeeded}</td><td>${failed}</td></tr>`
+    return html`<tr><th scope="row">${renderDayAt(day, zone)}</th><td>${succeeded}</td><td>${failed}</td></tr>`
   })
   return html`<details><summary>The last ${pictureDays} days as a table</summary>
 <table class="plain"><thead><tr><th scope="col">Day</th><th scope="col">Succeeded</th><th scope="col">Failed</th></tr></thead><tbody>${shown.toReversed()}</tbody></table></details>`

@@ -3,7 +3,7 @@
  * Rendering only.
  */
 import type { ConnectionOverview } from '#connections/overview.ts'
-import type { Renewal } from '#connections/renewal.ts'
+import type { RenewalMethod } from '#connections/renewal.ts'
 import { hideNumberShapes } from '#kernel/account-numbers.ts'
 import { unreachable } from '#kernel/unreachable.ts'
 import { factsOf } from '#providers/all-facts.ts'
@@ -11,7 +11,7 @@ import type { ConnectionRow } from '#store/ports/connections.ts'
 import { foreignText, type Html, html } from '../html.ts'
 import { hidden } from '../layout.ts'
 import { renderMoment } from '../moments.ts'
-import { describeFailure, describeStatus, type StatusWords } from './words.ts'
+import { describeStatus, describeSyncFailure, type StatusWords } from './words.ts'
 
 export const pathOf = ({ id }: Pick<ConnectionRow, 'id'>) => `/connections/${id}`
 
@@ -19,7 +19,7 @@ export const nameOf = ({ institutionName }: ConnectionRow) =>
   foreignText(hideNumberShapes(institutionName))
 
 /** A connection that is being deleted is on no page. */
-export function statusOf({ provider, status }: ConnectionRow): StatusWords {
+export function shownStatusOf({ provider, status }: ConnectionRow): StatusWords {
   return describeStatus({ provider, status: status === 'deleting' ? 'revoked' : status })
 }
 
@@ -53,27 +53,27 @@ ${end !== null && html`<dt>Consent</dt><dd>${end <= now ? 'ended' : 'ends'} ${re
 ${
   failure !== null &&
   html`<dt>Last success</dt><dd>${at(lastSuccessAt, zone, 'none in the last 30 days')}</dd>
-<dt class="wide">Last error</dt><dd class="wide">${renderMoment(failure.at, zone)}: ${describeFailure(failure.code, row.provider)}</dd>`
+<dt class="wide">Last error</dt><dd class="wide">${renderMoment(failure.at, zone)}: ${describeSyncFailure(failure.code, row.provider)}</dd>`
 }`
 }
 
 interface MendParts {
   readonly row: ConnectionRow
-  readonly renewal: Renewal
+  readonly renewal: RenewalMethod
   readonly formToken: string
 }
 
 /** The button that mends a connection, or who does. */
 export function renderReconnect({ row, renewal, formToken }: MendParts): Html {
   const target = `${pathOf(row)}/reconnect`
-  const main = statusOf(row).isBroken ? html`` : html` class="outline secondary"`
+  const main = shownStatusOf(row).isBroken ? html`` : html` class="outline secondary"`
   switch (renewal) {
     case 'browser':
       return html`<form method="post" action="${target}">${hidden('token', formToken)}<button type="submit"${main} aria-label="Reconnect ${nameOf(row)}">Reconnect</button></form>`
     case 'key':
       return html`<form method="get" action="${target}"><button type="submit"${main} aria-label="Reconnect ${nameOf(row)}">Reconnect</button></form>`
     case 'operator':
-      return html`${statusOf(row).isBroken && html`<p>The operator of this server links it again for you.</p>`}`
+      return html`${shownStatusOf(row).isBroken && html`<p>The operator of this server links it again for you.</p>`}`
     default:
       return unreachable(renewal)
   }

@@ -1,6 +1,6 @@
 /** The list of connections, and each as a card on the overview. Rendering only. */
 import { type ConnectionOverview, type DayRuns, pictureDays } from '#connections/overview.ts'
-import type { Renewal } from '#connections/renewal.ts'
+import type { RenewalMethod } from '#connections/renewal.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import { type Html, html } from '../html.ts'
 import { doneBox } from '../layout.ts'
@@ -13,12 +13,12 @@ import {
   renderNext,
   renderOutlook,
   renderReconnect,
-  statusOf,
+  shownStatusOf,
 } from './facts.ts'
 import { renderPicture } from './picture.ts'
 
 /** What was done just now. */
-export const doneInList = {
+export const connectionsDone = {
   removed: 'The connection is removed, and what was kept of it here is deleted.',
   leaving:
     'The connection is removed here: nobody can read through it. Its consent could not be ended at its provider yet; that is tried again by itself, and what was kept of it here is deleted then.',
@@ -31,13 +31,13 @@ export interface ListParts {
   readonly connections: readonly ConnectionOverview[]
   readonly zone: string
   readonly now: number
-  readonly done: keyof typeof doneInList | null
+  readonly done: keyof typeof connectionsDone | null
 }
 
 export function renderConnections(parts: ListParts): Html {
   const { connections, done } = parts
   return html`<h1>Connections</h1>
-${doneBox(done && doneInList[done])}
+${doneBox(done && connectionsDone[done])}
 ${connections.length === 0 ? renderEmpty() : renderTable(parts)}`
 }
 
@@ -83,14 +83,14 @@ function renderEnd(end: number | null, zone: string, now: number): Html | null {
 
 /** A failing sync is told too, where the consent itself is fine. */
 export function renderState({ row, failure }: ConnectionOverview): Html {
-  const { name, isBroken } = statusOf(row)
+  const { name, isBroken } = shownStatusOf(row)
   if (isBroken) return html`<strong class="trouble">${name}</strong>`
   return failure === null ? html`${name}` : html`<strong>Sync failing</strong>`
 }
 
 export interface CardsParts extends Omit<ListParts, 'done'> {
   readonly formToken: string
-  readonly renewalOf: (overview: ConnectionOverview) => Renewal
+  readonly renewalOf: (overview: ConnectionOverview) => RenewalMethod
   readonly countsOf: (overview: ConnectionOverview) => readonly DayRuns[] | undefined
 }
 
@@ -103,7 +103,7 @@ ${linkButton('outline')}`
 
 function renderCard(overview: ConnectionOverview, parts: CardsParts): Html {
   const { row } = overview
-  const { isBroken, sentence } = statusOf(row)
+  const { isBroken, sentence } = shownStatusOf(row)
   const { zone, now, formToken } = parts
   return html`<li class="card connection">
 <div class="top"><h3><a href="${pathOf(row)}" class="foreign">${nameOf(row)}</a></h3><span>${renderState(overview)}</span></div>

@@ -1,5 +1,5 @@
 /** What is asked before a connection is removed, and for a new personal key. Rendering only. */
-import type { Renewal } from '#connections/renewal.ts'
+import type { RenewalMethod } from '#connections/renewal.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import { type Html, html } from '../html.ts'
@@ -7,13 +7,13 @@ import { alertBox, field, hidden } from '../layout.ts'
 import { renderQuestion } from '../question.ts'
 import { nameOf, pathOf } from './facts.ts'
 
-export interface RemoveParts {
+export interface RemoveConnectionParts {
   readonly row: ConnectionRow
-  readonly renewal: Renewal
+  readonly renewal: RenewalMethod
   readonly formToken: string
 }
 
-export function renderRemove({ row, renewal, formToken }: RemoveParts): Html {
+export function renderRemoveConnection({ row, renewal, formToken }: RemoveConnectionParts): Html {
   const { name, endsConsents } = factsOf(row.provider)
   const isOwnKey = renewal === 'key'
   return renderQuestion({

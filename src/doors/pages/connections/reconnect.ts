@@ -8,7 +8,14 @@ import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { PagesContext } from '../context.ts'
 import { rememberBegun } from '../linking/begun-here.ts'
 import { toReturnOrigin, waitingPath } from '../linking/places.ts'
-import { addForm, addPage, type FormTurn, type Turn, toBy, toProblems } from '../signed-in.ts'
+import {
+  addForm,
+  addPage,
+  type FormTurn,
+  type SignedInRequest,
+  toBy,
+  toProblems,
+} from '../signed-in.ts'
 import { pathOf } from './facts.ts'
 import { keyFieldsOf, renderNewKey } from './question-page.ts'
 
@@ -16,10 +23,10 @@ const path = '/connections'
 
 interface Parts {
   /** Null: the person has no such connection. */
-  readonly find: (turn: Turn) => Promise<ConnectionRow | null>
+  readonly find: (turn: SignedInRequest) => Promise<ConnectionRow | null>
   /** The page of the connection with the reason of a refusal. */
   readonly refuse: (
-    turn: Turn,
+    turn: SignedInRequest,
     refused: { readonly row: ConnectionRow; readonly message: string; readonly status: number },
   ) => Promise<FastifyReply>
 }
@@ -60,7 +67,11 @@ interface Refused {
   readonly message: string | null
 }
 
-function showNewKey(context: PagesContext, { reply, visit }: Turn, refused: Refused): FastifyReply {
+function showNewKey(
+  context: PagesContext,
+  { reply, visit }: SignedInRequest,
+  refused: Refused,
+): FastifyReply {
   const body = renderNewKey({ ...refused, formToken: visit.formToken })
   return context.show(reply, visit, { title: 'Reconnect', body })
 }
@@ -68,7 +79,7 @@ function showNewKey(context: PagesContext, { reply, visit }: Turn, refused: Refu
 /** To the page of the provider, where the person gives the consent again. */
 async function leave(
   context: PagesContext,
-  turn: Turn,
+  turn: SignedInRequest,
   { row, refuse }: Pick<Parts, 'refuse'> & { readonly row: ConnectionRow },
 ): Promise<FastifyReply> {
   const { id, userId, provider } = row
@@ -119,7 +130,7 @@ async function takeKey(
 /** The fields of the action have other names than those of the page. */
 function showRefusal(
   context: PagesContext,
-  turn: Turn,
+  turn: SignedInRequest,
   { row, error }: { readonly row: ConnectionRow; readonly error: unknown },
 ): FastifyReply {
   if (error instanceof ApiError && error.status === 503) {

@@ -8,11 +8,11 @@ import { factsOf } from '#providers/all-facts.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { PagesContext } from '../context.ts'
 import { lookAgain } from '../looking.ts'
-import { addForm, addPage, readDone, type Turn, toBy, zoneOf } from '../signed-in.ts'
-import { doneSentences, renderConnection } from './connection-page.ts'
+import { addForm, addPage, readDone, type SignedInRequest, toBy, zoneOf } from '../signed-in.ts'
+import { connectionDone, renderConnection } from './connection-page.ts'
 import { nameOf, pathOf } from './facts.ts'
-import { doneInList, renderConnections } from './list-page.ts'
-import { renderRemove } from './question-page.ts'
+import { connectionsDone, renderConnections } from './list-page.ts'
+import { renderRemoveConnection } from './question-page.ts'
 import { addReconnect } from './reconnect.ts'
 
 const path = '/connections'
@@ -42,20 +42,20 @@ export function addConnectionRoutes(scope: FastifyInstance, context: PagesContex
  */
 async function findOwn(
   { store }: PagesContext,
-  { visit, part }: Turn,
+  { visit, part }: SignedInRequest,
 ): Promise<ConnectionRow | null> {
   const id = parseUuid<ConnectionId>(part('connection'))
   return id === null ? null : store.connections.get(visit.user.id, id)
 }
 
-async function showList(context: PagesContext, turn: Turn): Promise<FastifyReply> {
+async function showList(context: PagesContext, turn: SignedInRequest): Promise<FastifyReply> {
   const { store, clock } = context
   const { request, reply, visit } = turn
   const body = renderConnections({
     connections: sortByNeed(await readOverview(store, visit.user.id)),
     zone: zoneOf(visit.user),
     now: clock.now(),
-    done: readDone(request, doneInList),
+    done: readDone(request, connectionsDone),
   })
   return context.show(reply, visit, { title: 'Connections', body })
 }
@@ -67,7 +67,7 @@ interface Shown {
 
 async function showConnection(
   context: PagesContext,
-  turn: Turn,
+  turn: SignedInRequest,
   { row, message }: Shown,
 ): Promise<FastifyReply> {
   const { store, clock, connections } = context
@@ -84,7 +84,7 @@ async function showConnection(
   const overview = all.find((one) => one.row.id === row.id)
   // It was removed just now.
   if (overview === undefined) return reply.redirect(`${path}?done=gone`, 303)
-  const done = readDone(request, doneSentences)
+  const done = readDone(request, connectionDone)
   if (done === 'asked') lookAgain(turn, `${pathOf(row)}?done=asked`)
   const body = renderConnection({
     overview,
@@ -122,7 +122,7 @@ function addRefresh(scope: FastifyInstance, context: PagesContext): void {
 }
 
 /** What the page says of the refresh. */
-function toDone(result: CheckResult): keyof typeof doneSentences {
+function toDone(result: CheckResult): keyof typeof connectionDone {
   if (result.kind !== 'checked') return result.kind === 'too_soon' ? 'soon' : 'asked'
   return result.row.status === 'active' ? 'checked' : 'lost'
 }
@@ -143,7 +143,7 @@ function addRemoval(scope: FastifyInstance, context: PagesContext): void {
     if (row === null) return turn.reply.redirect(`${path}?done=gone`, 303)
     const { reply, visit } = turn
     const renewal = await connections.renewals.find(row)
-    const body = renderRemove({ row, renewal, formToken: visit.formToken })
+    const body = renderRemoveConnection({ row, renewal, formToken: visit.formToken })
     return context.show(reply, visit, { title: 'Remove this connection?', body })
   })
   addForm(scope, context, place, async (turn) => {

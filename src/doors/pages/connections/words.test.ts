@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Provider } from '#contract/resources.ts'
-import { describeFailure, describeStatus } from './words.ts'
+import { describeStatus, describeSyncFailure } from './words.ts'
 
 const codes = [
   ...['consent_lost', 'rejected', 'account_gone', 'unavailable', 'throttled', 'unreadable'],
@@ -12,10 +12,10 @@ const codes = [
 
 test('every failure has a sentence of its own, and one that is not known has a general one', () => {
   for (const provider of Provider.options) {
-    const sentences = codes.map((code) => describeFailure(code, provider))
+    const sentences = codes.map((code) => describeSyncFailure(code, provider))
     assert.equal(new Set(sentences).size, codes.length)
     for (const sentence of sentences) assert.doesNotMatch(sentence, /_|undefined/)
-    const general = describeFailure('of_another_version', provider)
+    const general = describeSyncFailure('of_another_version', provider)
     assert.equal(sentences.includes(general), false)
   }
 })

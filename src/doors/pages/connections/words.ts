@@ -47,7 +47,7 @@ export function describeStatus({ status, provider }: Described): StatusWords {
 }
 
 /** Why a sync failed, and what to do. The code may have been stored by another version. */
-export function describeFailure(stored: string, provider: ConnectionRow['provider']): string {
+export function describeSyncFailure(stored: string, provider: ConnectionRow['provider']): string {
   const code = parseFailureCode(stored)
   return code === null
     ? 'The sync failed. It is tried again by itself.'
@@ -116,7 +116,7 @@ export function describeRun(run: SyncRunRow, provider: ConnectionRow['provider']
         ? 'Done: consent and accounts checked.'
         : `Done: ${count(run.newCount)} new, ${run.updatedCount} changed.`
     case 'failed':
-      return describeFailure(run.failure?.code ?? '', provider)
+      return describeSyncFailure(run.failure?.code ?? '', provider)
     case 'abandoned':
       return 'It was interrupted and begun again.'
     default:

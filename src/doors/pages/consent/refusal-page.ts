@@ -2,7 +2,7 @@
  * The page for a person whose browser an agent sent here with a request that cannot continue: what happened,
  * what to do, and a link back. The agent's text is escaped.
  */
-import type { Refusal, RenderRefusal } from '#auth/oauth/answers.ts'
+import type { OAuthRefusal, RenderRefusal } from '#auth/oauth/answers.ts'
 import { readAssets } from '../assets.ts'
 import { foreignText, type Html, html } from '../html.ts'
 import { renderPage } from '../layout.ts'
@@ -18,7 +18,7 @@ export async function makeRefusalPage(): Promise<RenderRefusal> {
 
 const heading = 'This connection cannot continue'
 
-function renderRefusal({ error, error_description: description }: Refusal): Html {
+function renderRefusal({ error, error_description: description }: OAuthRefusal): Html {
   return html`<article class="card">
 <h1>${heading}</h1>
 <p>${explain(error)}</p>

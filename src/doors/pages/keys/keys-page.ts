@@ -19,7 +19,7 @@ export interface KeyDraft {
 }
 
 /** What was done just now. */
-export const doneSentences = {
+export const keysDone = {
   revoked: 'The key is revoked. It is refused from now on.',
   gone: 'That key is not active: it has expired, was revoked, or the address is wrong.',
   repeated:
@@ -39,7 +39,7 @@ export interface KeysParts {
   readonly mayRead: boolean
   /** A key that was created just now; shown this once. */
   readonly created: { readonly name: string; readonly key: string; readonly url: string } | null
-  readonly done: keyof typeof doneSentences | null
+  readonly done: keyof typeof keysDone | null
 }
 
 export function renderKeys(parts: KeysParts): Html {
@@ -48,7 +48,7 @@ export function renderKeys(parts: KeysParts): Html {
   const ended = keys.filter((key) => toKeyStatus(key, parts.now) !== 'active')
   return html`<h1>API keys</h1>
 ${created !== null && renderCreated(created)}
-${doneBox(parts.done && doneSentences[parts.done])}
+${doneBox(parts.done && keysDone[parts.done])}
 <p>A program that sends one of these keys can read your accounts. No key can change or pay anything. Budget programs that read SimpleFIN take a <a href="/simplefin/create">setup token</a> in place of a key.</p>
 ${!parts.mayRead && html`<p class="alert">Your plan does not include access for programs, so keys are refused until the operator of this server changes it.</p>`}
 ${active.length === 0 ? html`<p>You have no active key.</p>` : renderTable('Active keys', active, parts)}
@@ -112,7 +112,7 @@ function renderEnd({ id, name, revokedAt }: KeyRow, status: KeyStatus, zone: str
 }
 
 /** The confirmation before a key is revoked. */
-export function renderRevoke(key: KeyRow, formToken: string): Html {
+export function renderRevokeKey(key: KeyRow, formToken: string): Html {
   return renderQuestion({
     heading: 'Revoke this key?',
     sentences: html`<p>Programs that send <span class="foreign">${foreignText(key.name)}</span> (<code>${key.prefix}…</code>) are refused at once. This cannot be undone; a new key can be made at any time.</p>`,

@@ -13,13 +13,13 @@ import {
   addPage,
   type FormTurn,
   readDone,
-  type Turn,
+  type SignedInRequest,
   toBy,
   toProblems,
   zoneOf,
 } from '../signed-in.ts'
 import type { SignedIn } from '../visit.ts'
-import { doneSentences, type KeyDraft, renderKeys, renderRevoke } from './keys-page.ts'
+import { type KeyDraft, keysDone, renderKeys, renderRevokeKey } from './keys-page.ts'
 
 const path = '/keys'
 const emptyDraft: KeyDraft = { name: '', expires: '', problems: {}, message: null }
@@ -32,7 +32,11 @@ export function addKeyRoutes(scope: FastifyInstance, context: PagesContext): voi
   addRevocation(scope, context)
 }
 
-async function showKeys(context: PagesContext, turn: Turn, draft: KeyDraft): Promise<FastifyReply> {
+async function showKeys(
+  context: PagesContext,
+  turn: SignedInRequest,
+  draft: KeyDraft,
+): Promise<FastifyReply> {
   const { store, plans, clock, shownOnce } = context
   const { request, reply, visit } = turn
   const { user, session, formToken } = visit
@@ -51,7 +55,7 @@ async function showKeys(context: PagesContext, turn: Turn, draft: KeyDraft): Pro
       shown === null || created === undefined
         ? null
         : { name: created.name, key: shown.secret, url: await toExample(context, user) },
-    done: readDone(request, doneSentences),
+    done: readDone(request, keysDone),
   })
   return context.show(reply, visit, { title: 'API keys', body })
 }
@@ -119,7 +123,7 @@ function addRevocation(scope: FastifyInstance, context: PagesContext): void {
   addPage(scope, context, place, async ({ visit, reply, part }) => {
     const key = await findActive(visit, part('key'))
     if (key === null) return reply.redirect(`${path}?done=gone`, 303)
-    const body = renderRevoke(key, visit.formToken)
+    const body = renderRevokeKey(key, visit.formToken)
     return context.show(reply, visit, { title: 'Revoke this key?', body })
   })
 

@@ -142,7 +142,7 @@ export interface WaitingParts {
 }
 
 /** The person agreed, or gave a key, and the accounts are not there yet. */
-export function renderWaiting({
+export function renderUnfinished({
   name,
   isUnread,
   path,

@@ -13,10 +13,10 @@ import { toSignIn } from '../forms.ts'
 import { html } from '../html.ts'
 import { hidden } from '../layout.ts'
 import { lookAgain } from '../looking.ts'
-import { addForm, addPage, leadOn, type Turn, toBy } from '../signed-in.ts'
+import { addForm, addPage, leadOn, type SignedInRequest, toBy } from '../signed-in.ts'
 import { isSignedIn } from '../visit.ts'
 import { readBegun } from './begun-here.ts'
-import { renderFailed, renderUnusable, renderWaiting } from './end-page.ts'
+import { renderFailed, renderUnfinished, renderUnusable } from './end-page.ts'
 import { listPath, newPath, toLinked, toReturnOrigin, waitingPath } from './places.ts'
 
 export function addReturnRoutes(scope: FastifyInstance, context: PagesContext): void {
@@ -61,7 +61,7 @@ interface Arrived {
 
 async function finish(
   context: PagesContext,
-  turn: Turn,
+  turn: SignedInRequest,
   { provider, state, query }: Arrived,
 ): Promise<FastifyReply> {
   const { visit, request, reply } = turn
@@ -77,7 +77,7 @@ async function finish(
 type End = Exclude<Arrival, { readonly kind: 'waiting' }>
 
 /** The same whenever it is read again, at the address of the return and on the page that waited. */
-function showEnd(context: PagesContext, { visit, reply }: Turn, end: End): FastifyReply {
+function showEnd(context: PagesContext, { visit, reply }: SignedInRequest, end: End): FastifyReply {
   switch (end.kind) {
     case 'linked':
       return reply.redirect(toLinked(end.connections), 303)
@@ -124,7 +124,7 @@ function addWaiting(scope: FastifyInstance, context: PagesContext): void {
     return context.show(
       reply,
       visit,
-      renderWaiting({ name, isUnread, path, formToken, isWatching }),
+      renderUnfinished({ name, isUnread, path, formToken, isWatching }),
     )
   })
 

@@ -4,7 +4,14 @@ import type { LinkingWay } from '#connections/connections.ts'
 import { ApiError } from '#contract/errors.ts'
 import type { Institution } from '#providers/linking.ts'
 import type { PagesContext } from '../context.ts'
-import { addForm, addPage, type FormTurn, type Turn, toBy, toProblems } from '../signed-in.ts'
+import {
+  addForm,
+  addPage,
+  type FormTurn,
+  type SignedInRequest,
+  toBy,
+  toProblems,
+} from '../signed-in.ts'
 import {
   type InstitutionParts,
   type OwnKeyDraft,
@@ -58,7 +65,7 @@ interface Shown {
 
 async function showProvider(
   context: PagesContext,
-  { reply, visit }: Turn,
+  { reply, visit }: SignedInRequest,
   way: LinkingWay,
   shown: Shown = {},
 ): Promise<FastifyReply> {

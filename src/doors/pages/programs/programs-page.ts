@@ -23,7 +23,7 @@ export interface ProgramDraft {
 }
 
 /** What was done just now. */
-export const doneSentences = {
+export const programsDone = {
   ended: 'The access is ended. The program is refused from now on.',
   gone: 'That program has no access: it was ended before, or the address is wrong.',
   repeated:
@@ -44,14 +44,14 @@ export interface ProgramsParts {
   readonly mayRead: boolean
   /** A setup token that was made just now; shown this once. */
   readonly created: { readonly name: string; readonly token: string } | null
-  readonly done: keyof typeof doneSentences | null
+  readonly done: keyof typeof programsDone | null
 }
 
 export function renderPrograms(parts: ProgramsParts): Html {
   const { created, programs } = parts
   return html`<h1>Programs that read SimpleFIN</h1>
 ${created !== null && renderCreated(created)}
-${doneBox(parts.done && doneSentences[parts.done])}
+${doneBox(parts.done && programsDone[parts.done])}
 <p>Budget programs such as Actual Budget, Sure and Firefly III, and Home Assistant read your balances and transactions with a setup token. They can change and pay nothing.</p>
 ${!parts.mayRead && html`<p class="alert">Your plan does not include access for programs, so they are refused until the operator of this server changes it.</p>`}
 ${programs.length === 0 ? html`<p>No program has access.</p>` : renderTable(parts)}
@@ -131,7 +131,7 @@ function renderEnd(
 }
 
 /** The question before a program loses its access. */
-export function renderRevoke({ id, name }: ProgramRow, formToken: string): Html {
+export function renderEndAccess({ id, name }: ProgramRow, formToken: string): Html {
   return renderQuestion({
     heading: 'End this program’s access?',
     sentences: html`<p><span class="foreign">${foreignText(name)}</span> is refused at once. To give it access again, make a new setup token.</p>`,

@@ -13,18 +13,18 @@ import {
   addPage,
   type FormTurn,
   readDone,
-  type Turn,
+  type SignedInRequest,
   toBy,
   toProblems,
   zoneOf,
 } from '../signed-in.ts'
 import type { SignedIn } from '../visit.ts'
 import {
-  doneSentences,
   type ProgramDraft,
   path,
+  programsDone,
+  renderEndAccess,
   renderPrograms,
-  renderRevoke,
 } from './programs-page.ts'
 
 const emptyDraft: ProgramDraft = { name: '', connections: null, problems: {}, message: null }
@@ -37,7 +37,11 @@ export function addProgramRoutes(scope: FastifyInstance, context: PagesContext):
   addRevocation(scope, context)
 }
 
-async function show(context: PagesContext, turn: Turn, draft: ProgramDraft): Promise<FastifyReply> {
+async function show(
+  context: PagesContext,
+  turn: SignedInRequest,
+  draft: ProgramDraft,
+): Promise<FastifyReply> {
   const { store, plans, clock, shownOnce } = context
   const { request, reply, visit } = turn
   const { user, session, formToken } = visit
@@ -58,7 +62,7 @@ async function show(context: PagesContext, turn: Turn, draft: ProgramDraft): Pro
     mayRead: hasApiAccess(user, plans, clock.now()),
     created:
       shown === null || created === undefined ? null : { name: created.name, token: shown.secret },
-    done: readDone(request, doneSentences),
+    done: readDone(request, programsDone),
   })
   return context.show(reply, visit, { title: 'Programs that read SimpleFIN', body })
 }
@@ -104,7 +108,7 @@ function addRevocation(scope: FastifyInstance, context: PagesContext): void {
   addPage(scope, context, place, async ({ visit, reply, part }) => {
     const program = await find(visit, part('program'))
     if (program === null) return reply.redirect(`${path}?done=gone`, 303)
-    const body = renderRevoke(program, visit.formToken)
+    const body = renderEndAccess(program, visit.formToken)
     return context.show(reply, visit, { title: 'End this program’s access?', body })
   })
 

@@ -10,14 +10,14 @@ import {
   addPage,
   type FormTurn,
   readDone,
-  type Turn,
+  type SignedInRequest,
   toBy,
   toProblems,
   zoneOf,
 } from '../signed-in.ts'
 import { addDeleteRoutes } from './delete-routes.ts'
 import { addSecondFactorRoutes } from './second-factor-routes.ts'
-import { doneSentences, renderSettings, type SettingsDraft } from './settings-page.ts'
+import { renderSettings, type SettingsDraft, settingsDone } from './settings-page.ts'
 
 const path = '/settings'
 
@@ -45,7 +45,7 @@ export function addSettingsRoutes(scope: FastifyInstance, context: PagesContext)
 
 async function showSettings(
   context: PagesContext,
-  { request, reply, visit }: Turn,
+  { request, reply, visit }: SignedInRequest,
   problems: Partial<SettingsDraft> = {},
 ): Promise<FastifyReply> {
   const { store, sessions } = context
@@ -69,7 +69,7 @@ async function showSettings(
     hasSecondFactor,
     codesLeft: hasSecondFactor ? await store.secondFactors.countCodes(user.id) : 0,
     sessions: await sessions.list(user.id),
-    done: readDone(request, doneSentences),
+    done: readDone(request, settingsDone),
   })
   return context.show(reply, visit, { title: 'Settings', body })
 }

@@ -62,14 +62,14 @@ function renderCodes(codes: readonly string[]): Html {
 </section>`
 }
 
-export interface RemoveParts {
+export interface RemoveFactorParts {
   readonly formToken: string
   readonly message: string | null
   readonly isRefused: boolean
 }
 
 /** The confirmation before the second factor is switched off. */
-export function renderRemove({ formToken, message, isRefused }: RemoveParts): Html {
+export function renderRemoveFactor({ formToken, message, isRefused }: RemoveFactorParts): Html {
   return html`<article class="card">
 <h1>Switch off the second factor?</h1>
 <p>From then on, your password alone signs you in. The recovery codes end too.</p>

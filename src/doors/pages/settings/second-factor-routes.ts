@@ -8,8 +8,15 @@ import { unreachable } from '#kernel/unreachable.ts'
 import type { PagesContext } from '../context.ts'
 import { toSignIn } from '../forms.ts'
 import { askToRetry } from '../sign-in/entering.ts'
-import { addForm, addPage, type FormTurn, readDone, type Turn, toBy } from '../signed-in.ts'
-import { renderRemove, renderSecondFactor, renderSetUp } from './second-factor-page.ts'
+import {
+  addForm,
+  addPage,
+  type FormTurn,
+  readDone,
+  type SignedInRequest,
+  toBy,
+} from '../signed-in.ts'
+import { renderRemoveFactor, renderSecondFactor, renderSetUp } from './second-factor-page.ts'
 
 const path = '/settings/second-factor'
 const removal = `${path}/remove`
@@ -31,7 +38,7 @@ export function addSecondFactorRoutes(scope: FastifyInstance, context: PagesCont
   addForm(scope, context, { path: removal, isSensitive: true }, (turn) => switchOff(context, turn))
 }
 
-async function showState(context: PagesContext, turn: Turn): Promise<FastifyReply> {
+async function showState(context: PagesContext, turn: SignedInRequest): Promise<FastifyReply> {
   const { store, shownOnce } = context
   const { request, reply, visit } = turn
   const { user, session, formToken } = visit
@@ -52,7 +59,7 @@ async function showState(context: PagesContext, turn: Turn): Promise<FastifyRepl
 /** Shows the secret of the set-up that has begun in this browser, or begins one. */
 async function showSetUp(
   { signIns, cookies, show }: PagesContext,
-  { request, reply, visit }: Turn,
+  { request, reply, visit }: SignedInRequest,
   problem: { readonly message: string | null; readonly isRefused: boolean },
 ): Promise<FastifyReply> {
   const { secondFactors } = signIns
@@ -108,10 +115,10 @@ async function renewCodes(context: PagesContext, turn: FormTurn): Promise<Fastif
 
 function showRemoval(
   context: PagesContext,
-  { reply, visit }: Turn,
+  { reply, visit }: SignedInRequest,
   problem: { readonly message: string | null; readonly isRefused: boolean },
 ): FastifyReply {
-  const body = renderRemove({ formToken: visit.formToken, ...problem })
+  const body = renderRemoveFactor({ formToken: visit.formToken, ...problem })
   return context.show(reply, visit, { title: 'Switch off the second factor?', body })
 }
 

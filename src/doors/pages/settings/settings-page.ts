@@ -25,7 +25,7 @@ export interface SettingsDraft {
 }
 
 /** What was done just now. */
-export const doneSentences = {
+export const settingsDone = {
   saved: 'Saved.',
   password: 'The password is changed. Every other browser is signed out.',
   ended: 'Signed out there.',
@@ -45,13 +45,13 @@ export interface SettingsParts {
   readonly sessions: readonly SessionRow[]
   /** The session of this browser. */
   readonly own: SessionId
-  readonly done: keyof typeof doneSentences | null
+  readonly done: keyof typeof settingsDone | null
 }
 
 export function renderSettings(parts: SettingsParts): Html {
   const { done } = parts
   return html`<h1>Settings</h1>
-${doneBox(done && doneSentences[done])}
+${doneBox(done && settingsDone[done])}
 <p>Signed in as <strong>${parts.user.email}</strong>.</p>
 ${renderProfile(parts)}
 ${renderPassword(parts)}

@@ -1,7 +1,7 @@
 /** The page that asks for the code of the second factor. Rendering only. */
 import { type Html, html } from '../html.ts'
 import { alertBox, field, hidden } from '../layout.ts'
-import { renderWaiting } from './sign-in-page.ts'
+import { renderWaitingAgent } from './sign-in-page.ts'
 
 export interface CodeParts {
   readonly formToken: string
@@ -16,7 +16,7 @@ export interface CodeParts {
 export function renderCode(parts: CodeParts): Html {
   return html`<article class="card">
 <h1>Enter your code</h1>
-${renderWaiting(parts.agent, 'One more step to decide what it may see.')}
+${renderWaitingAgent(parts.agent, 'One more step to decide what it may see.')}
 ${alertBox(parts.message)}
 <form method="post" action="/sign-in/code" novalidate>
 ${hidden('token', parts.formToken)}

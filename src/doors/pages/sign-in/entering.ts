@@ -4,7 +4,7 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { setUpLifeSeconds } from '#auth/sign-in/second-factor.ts'
-import type { CompletedSignIn, Later } from '#auth/sign-in/sign-ins.ts'
+import type { CompletedSignIn, TryLater } from '#auth/sign-in/sign-ins.ts'
 import type { By } from '#contract/actor.ts'
 import type { SessionId, UserId } from '#kernel/ids.ts'
 import type { PagesContext } from '../context.ts'
@@ -24,7 +24,7 @@ export interface Coming {
 }
 
 /** Status, `Retry-After` and text for a person who has to wait. */
-export function askToRetry(reply: FastifyReply, { kind, retryAfterSeconds }: Later): string {
+export function askToRetry(reply: FastifyReply, { kind, retryAfterSeconds }: TryLater): string {
   const isBusy = kind === 'busy'
   reply.code(isBusy ? 503 : 429).header('retry-after', String(retryAfterSeconds))
   const reason = isBusy ? 'Many people are signing in at this moment' : 'Too many attempts'

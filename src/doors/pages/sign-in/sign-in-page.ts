@@ -4,7 +4,7 @@ import { foreignText, type Html, html } from '../html.ts'
 import { alertBox, field, hidden } from '../layout.ts'
 
 /** Names the agent that sent this browser here, by the name that it gives itself. */
-export function renderWaiting(agent: string | null, next: string): Html | null {
+export function renderWaitingAgent(agent: string | null, next: string): Html | null {
   if (agent === null) return null
   return html`<p><span class="foreign">${foreignText(agent)}</span> is waiting to read your data. ${next}</p>`
 }
@@ -38,7 +38,7 @@ export function renderSignIn(parts: SignInParts): Html {
   const signUp = `/sign-up?return=${encodeURIComponent(parts.returnTo)}`
   return html`<article class="card">
 <h1>${parts.again ? 'Confirm it is you' : 'Sign in'}</h1>
-${renderWaiting(parts.agent, parts.again ? 'Give your password once more to decide.' : 'Sign in to decide what it may see.')}
+${renderWaitingAgent(parts.agent, parts.again ? 'Give your password once more to decide.' : 'Sign in to decide what it may see.')}
 ${parts.again && parts.agent === null && !parts.isInterrupted && html`<p>What comes next needs your password once more.</p>`}
 ${parts.isInterrupted && renderInterrupted(parts.again)}
 ${alertBox(parts.message)}
@@ -72,7 +72,7 @@ export function renderSignUp(parts: SignUpParts): Html {
   const first = names.find((name) => problems[name] !== undefined) ?? 'name'
   return html`<article class="card">
 <h1>Make an account</h1>
-${renderWaiting(parts.agent, 'Make an account to decide what it may see.')}
+${renderWaitingAgent(parts.agent, 'Make an account to decide what it may see.')}
 ${alertBox(parts.message)}
 <form method="post" action="/sign-up" novalidate>
 ${hidden('token', parts.formToken)}

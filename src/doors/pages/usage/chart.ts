@@ -4,8 +4,8 @@
  */
 import type { UsageReport, UsageResults } from '#usage/report.ts'
 import { type Html, html } from '../html.ts'
-import { type Column, table } from '../table.ts'
-import { renderDay, toDayText, toText } from './words.ts'
+import { type TableColumn, table } from '../table.ts'
+import { renderUsageDay, toDayText, toText } from './words.ts'
 
 /** Units of the drawing, which the page scales to its own width. */
 const height = 100
@@ -34,7 +34,7 @@ export function renderChart({ days, from, to, requests }: UsageReport): Html {
 <line class="ground" x1="0" x2="${days.length * step}" y1="${height}" y2="${height}"></line>
 ${days.map(({ results }, at) => renderBar(results, at * step + (step - barWidth) / 2, most))}
 </svg>
-<div class="span"><span>${renderDay(from)}</span><span>${renderDay(to)}</span></div>
+<div class="span"><span>${renderUsageDay(from)}</span><span>${renderUsageDay(to)}</span></div>
 <ul class="legend">${parts.map(([name, words]) => html`<li class="${name}">${words}</li>`)}</ul>
 </figure>`
 }
@@ -57,8 +57,8 @@ function round(value: number): string {
   return value.toFixed(2)
 }
 
-const dayColumns: readonly Column<UsageReport['days'][number]>[] = [
-  { name: 'Day', show: ({ day }) => renderDay(day) },
+const dayColumns: readonly TableColumn<UsageReport['days'][number]>[] = [
+  { name: 'Day', show: ({ day }) => renderUsageDay(day) },
   { name: 'Requests', show: ({ requests }) => toText(requests) },
   ...parts.map(([, name, count]) => ({
     name,

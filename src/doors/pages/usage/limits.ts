@@ -5,7 +5,7 @@ import type { WindowState } from '#fast/port.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import type { LimitsLeft, ReaderLimits } from '#usage/limits-left.ts'
 import { foreignText, type Html, type HtmlValue, html } from '../html.ts'
-import { type Column, table } from '../table.ts'
+import { type TableColumn, table } from '../table.ts'
 import { toText, toWait } from './words.ts'
 
 const buckets = [...new Set(operations.map(({ bucket }) => bucket))]
@@ -37,7 +37,7 @@ interface LimitRow {
   readonly cell: (bucket: Bucket) => string
 }
 
-const limitColumns: readonly Column<LimitRow>[] = [
+const limitColumns: readonly TableColumn<LimitRow>[] = [
   { name: 'Per minute', show: ({ head }) => head },
   ...buckets.map((bucket) => ({
     name: nameBucket(bucket),

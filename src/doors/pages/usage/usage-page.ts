@@ -7,7 +7,7 @@ import type { UsageOperation, UsageResult } from '#contract/usage.ts'
 import type { LimitsLeft } from '#usage/limits-left.ts'
 import type { UsageReport } from '#usage/report.ts'
 import { type Html, html } from '../html.ts'
-import { type Column, table } from '../table.ts'
+import { type TableColumn, table } from '../table.ts'
 import { countUnanswered, renderChart, renderDayTable } from './chart.ts'
 import { renderLimits } from './limits.ts'
 import { toText } from './words.ts'
@@ -42,7 +42,7 @@ ${table('Requests by operation', operationColumns, report.operations, 'numbers')
 ${renderResults(report)}`
 }
 
-const operationColumns: readonly Column<UsageReport['operations'][number]>[] = [
+const operationColumns: readonly TableColumn<UsageReport['operations'][number]>[] = [
   { name: 'Operation', show: ({ operation }) => nameOperation(operation) },
   { name: 'Client', show: ({ door }) => (door === 'rest' ? 'programs' : 'agents') },
   { name: 'Requests', show: ({ requests }) => toText(requests) },

@@ -16,7 +16,7 @@ export function toDayText(day: string): string {
   return `${number} ${months[month - 1]} ${year}`
 }
 
-export function renderDay(day: string): Html {
+export function renderUsageDay(day: string): Html {
   return html`<time datetime="${day}">${toDayText(day)}</time>`
 }
 

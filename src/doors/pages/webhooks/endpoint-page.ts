@@ -14,7 +14,7 @@ import { describeHealth } from './health.ts'
 import { listEvents, showUrl } from './list-page.ts'
 
 /** What was done just now. */
-export const doneSentences = {
+export const endpointDone = {
   created: 'The endpoint is added.',
   rotated: 'The secret is replaced. For 24 hours events are signed with the former one too.',
   enabled: 'The endpoint is enabled. Waiting events are sent at once.',
@@ -32,7 +32,7 @@ export interface EndpointParts {
   /** IANA name of the person's zone. */
   readonly zone: string
   readonly formToken: string
-  readonly done: keyof typeof doneSentences | null
+  readonly done: keyof typeof endpointDone | null
   /** Why something that was asked for could not be done. */
   readonly message: string | null
   /** The secret, shown this once. */
@@ -46,7 +46,7 @@ export function renderEndpoint(parts: EndpointParts): Html {
   const health = describeHealth(endpoint)
   return html`<p><a href="/webhooks">All endpoints</a></p>
 <h1><span class="foreign">${showUrl(endpoint)}</span></h1>
-${doneBox(done && [doneSentences[done], done === 'tested' && parts.test !== null && ` ${describeTest(parts.test)}`])}
+${doneBox(done && [endpointDone[done], done === 'tested' && parts.test !== null && ` ${describeTest(parts.test)}`])}
 ${alertBox(message)}
 ${secret !== null && renderSecret(secret)}
 <dl class="facts">
@@ -146,7 +146,7 @@ function renderAttempt(
 }
 
 /** What the page asks before a change that cannot be undone. */
-export type Question = 'rotate' | 'remove'
+export type EndpointQuestion = 'rotate' | 'remove'
 
 const questions = {
   rotate: {
@@ -161,14 +161,14 @@ const questions = {
       'Nothing is sent to it any more, and its deliveries are deleted. With your last endpoint the service also forgets which rows it has seen.',
     button: 'Remove the endpoint',
   },
-} as const satisfies Readonly<Record<Question, unknown>>
+} as const satisfies Readonly<Record<EndpointQuestion, unknown>>
 
-export function titleOf(question: Question): string {
+export function titleOf(question: EndpointQuestion): string {
   return questions[question].title
 }
 
 export function renderEndpointQuestion(
-  question: Question,
+  question: EndpointQuestion,
   endpoint: EndpointRow,
   formToken: string,
 ): Html {

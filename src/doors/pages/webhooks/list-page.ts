@@ -4,7 +4,7 @@ import { type EventType, eventTypes } from '#contract/events.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
 import { foreignText, type Html, html } from '../html.ts'
 import { alertBox, doneBox, field, hidden } from '../layout.ts'
-import { type Column, table } from '../table.ts'
+import { type TableColumn, table } from '../table.ts'
 import { describeHealth } from './health.ts'
 
 /** The values of the form as given, and what is wrong with them. */
@@ -17,7 +17,7 @@ export interface EndpointDraft {
 }
 
 /** What was done just now. */
-export const doneInList = {
+export const endpointsDone = {
   removed: 'The endpoint is removed. Nothing is sent to it any more.',
   gone: 'That endpoint does not exist. It was removed, or the address is wrong.',
   repeated:
@@ -30,7 +30,7 @@ export interface EndpointsParts {
   readonly draft: EndpointDraft
   /** The password was given in the last ten minutes: only then the form is shown. */
   readonly mayCreate: boolean
-  readonly done: keyof typeof doneInList | null
+  readonly done: keyof typeof endpointsDone | null
 }
 
 const eventWords: Readonly<Record<EventType, string>> = {
@@ -41,13 +41,13 @@ const eventWords: Readonly<Record<EventType, string>> = {
 export function renderEndpoints(parts: EndpointsParts): Html {
   const { endpoints } = parts
   return html`<h1>Webhooks</h1>
-${doneBox(parts.done && doneInList[parts.done])}
+${doneBox(parts.done && endpointsDone[parts.done])}
 <p>After every sync, new and changed rows are posted to these addresses, signed. <a href="https://www.standardwebhooks.com" rel="noreferrer">Standard Webhooks</a> describes the signature.</p>
 ${endpoints.length === 0 ? html`<p>You have no endpoint. With the first one, the service begins to recognise new rows; the first events report the last 90 days.</p>` : table('Endpoints', columns, endpoints)}
 ${renderNew(parts)}`
 }
 
-const columns: readonly Column<EndpointRow>[] = [
+const columns: readonly TableColumn<EndpointRow>[] = [
   { name: 'Address', show: (endpoint) => html`<span class="foreign">${showUrl(endpoint)}</span>` },
   { name: 'Receives', show: listEvents },
   { name: 'State', show: (endpoint) => describeHealth(endpoint).name },

@@ -9,21 +9,21 @@ import {
   addForm,
   addPage,
   type FormTurn,
-  isRefusal,
+  isFormRefusal,
   readDone,
-  type Turn,
+  type SignedInRequest,
   toBy,
   toProblems,
   zoneOf,
 } from '../signed-in.ts'
 import {
-  doneSentences,
-  type Question,
+  type EndpointQuestion,
+  endpointDone,
   renderEndpoint,
   renderEndpointQuestion,
   titleOf,
 } from './endpoint-page.ts'
-import { doneInList, type EndpointDraft, renderEndpoints, showUrl } from './list-page.ts'
+import { type EndpointDraft, endpointsDone, renderEndpoints, showUrl } from './list-page.ts'
 
 const path = '/webhooks'
 const pathOf = ({ id }: EndpointRow) => `${path}/${id}`
@@ -50,7 +50,7 @@ export function addWebhookRoutes(scope: FastifyInstance, context: PagesContext):
 
 async function showList(
   context: PagesContext,
-  { request, reply, visit }: Turn,
+  { request, reply, visit }: SignedInRequest,
   draft: EndpointDraft,
 ): Promise<FastifyReply> {
   const body = renderEndpoints({
@@ -58,7 +58,7 @@ async function showList(
     formToken: visit.formToken,
     draft,
     mayCreate: visit.session.isFresh,
-    done: readDone(request, doneInList),
+    done: readDone(request, endpointsDone),
   })
   return context.show(reply, visit, { title: 'Webhooks', body })
 }
@@ -83,7 +83,7 @@ async function create(context: PagesContext, turn: FormTurn): Promise<FastifyRep
 }
 
 /** The person's endpoint of a path; null for another's, which does not exist for them. */
-async function findOwn(context: PagesContext, turn: Turn): Promise<EndpointRow | null> {
+async function findOwn(context: PagesContext, turn: SignedInRequest): Promise<EndpointRow | null> {
   const id = parseUuid<EndpointId>(turn.part('webhook'))
   const row = id === null ? null : await context.store.endpoints.find(id)
   return row !== null && row.userId === turn.visit.user.id ? row : null
@@ -104,7 +104,7 @@ interface Shown {
 
 async function showEndpoint(
   context: PagesContext,
-  turn: Turn,
+  turn: SignedInRequest,
   { endpoint, message }: Shown,
 ): Promise<FastifyReply> {
   const { request, reply, visit } = turn
@@ -120,7 +120,7 @@ async function showEndpoint(
     older: last === undefined ? null : `${pathOf(endpoint)}?after=${last.position}`,
     zone: zoneOf(visit.user),
     formToken: visit.formToken,
-    done: readDone(request, doneSentences),
+    done: readDone(request, endpointDone),
     message,
     secret: shown === null ? null : shown.secret,
     test: await findTest(context, request.query, endpoint),
@@ -181,8 +181,8 @@ async function findTest(
 /** Runs an action and leads back to the endpoint, which says what was done or why it was not. */
 async function attempt(
   context: PagesContext,
-  turn: Turn,
-  { endpoint, done }: { readonly endpoint: EndpointRow; readonly done: keyof typeof doneSentences },
+  turn: SignedInRequest,
+  { endpoint, done }: { readonly endpoint: EndpointRow; readonly done: keyof typeof endpointDone },
   act: () => Promise<unknown>,
 ): Promise<FastifyReply> {
   try {
@@ -190,7 +190,7 @@ async function attempt(
     const shown = test === undefined ? '' : `&test=${test}`
     return turn.reply.redirect(`${pathOf(endpoint)}?done=${done}${shown}`, 303)
   } catch (error) {
-    if (!isRefusal(error)) throw error
+    if (!isFormRefusal(error)) throw error
     turn.reply.code(error.status)
     return showEndpoint(context, turn, { endpoint, message: error.message })
   }
@@ -198,7 +198,7 @@ async function attempt(
 
 function addQuestions(scope: FastifyInstance, context: PagesContext): void {
   const mount = (
-    question: Question,
+    question: EndpointQuestion,
     isSensitive: boolean,
     act: (turn: FormTurn, endpoint: EndpointRow) => Promise<string>,
   ) => {

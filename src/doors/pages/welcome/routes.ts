@@ -1,7 +1,14 @@
 /** The page after a sign-up, and linking made-up data in sandbox mode. */
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { PagesContext } from '../context.ts'
-import { addForm, addPage, isRefusal, readDone, type Turn, toBy } from '../signed-in.ts'
+import {
+  addForm,
+  addPage,
+  isFormRefusal,
+  readDone,
+  type SignedInRequest,
+  toBy,
+} from '../signed-in.ts'
 import { readFirstSteps } from './first-steps.ts'
 import { renderWelcome } from './welcome-page.ts'
 
@@ -18,7 +25,7 @@ export function addWelcomeRoutes(scope: FastifyInstance, context: PagesContext):
       return turn.reply.redirect(`${path}?done=linked`, 303)
     } catch (error) {
       // A made-up person may have been changed by a sandbox command; the page says why nothing was linked.
-      if (!isRefusal(error)) throw error
+      if (!isFormRefusal(error)) throw error
       turn.reply.code(error.status)
       return showWelcome(context, turn, error.message)
     }
@@ -27,7 +34,7 @@ export function addWelcomeRoutes(scope: FastifyInstance, context: PagesContext):
 
 async function showWelcome(
   context: PagesContext,
-  { visit, request, reply }: Turn,
+  { visit, request, reply }: SignedInRequest,
   problem: string | null,
 ): Promise<FastifyReply> {
   const body = renderWelcome({

@@ -4,31 +4,31 @@
  */
 
 /** Held by one run, or by a caller that checks whether a run is possible. */
-export interface Place {
+export interface Slot {
   /** Releases it; further calls have no effect. */
   release(): void
 }
 
-export interface Places {
+export interface Slots {
   /** Null: no place is free. */
-  take(): Place | null
+  take(): Slot | null
   /** Waits for one; null when the signal is aborted first, too many wait already, or places are closed. */
-  wait(signal: AbortSignal): Promise<Place | null>
+  wait(signal: AbortSignal): Promise<Slot | null>
   /** From now on no waiting caller gets a place. */
   close(): void
 }
 
-interface PlaceLimits {
+interface SlotLimits {
   readonly inAll: number
   readonly waiting: number
 }
 
-export function makePlaces(limits: PlaceLimits): Places {
-  const waiting = new Set<(place: Place | null) => void>()
+export function makeSlots(limits: SlotLimits): Slots {
+  const waiting = new Set<(place: Slot | null) => void>()
   let taken = 0
   let isClosed = false
 
-  function makePlace(): Place {
+  function makePlace(): Slot {
     let isHeld = true
     return {
       release() {
@@ -42,7 +42,7 @@ export function makePlaces(limits: PlaceLimits): Places {
     }
   }
 
-  function take(): Place | null {
+  function take(): Slot | null {
     if (taken >= limits.inAll) return null
     taken += 1
     return makePlace()
@@ -55,9 +55,9 @@ export function makePlaces(limits: PlaceLimits): Places {
       const free = take()
       if (free !== null) return free
       if (waiting.size >= limits.waiting) return null
-      const { promise, resolve } = Promise.withResolvers<Place | null>()
+      const { promise, resolve } = Promise.withResolvers<Slot | null>()
       const giveUp = () => settle(null)
-      const settle = (place: Place | null) => {
+      const settle = (place: Slot | null) => {
         waiting.delete(settle)
         signal.removeEventListener('abort', giveUp)
         resolve(place)

@@ -3,12 +3,15 @@
  * unauthenticated senders can occupy, and no address can take all of them.
  */
 
-export interface Places {
+export interface AddressSlots {
   /** Null when no place is free; otherwise a function that releases the place once. */
   take(address: string): (() => void) | null
 }
 
-export function makePlaces(limits: { readonly inAll: number; readonly ofAddress: number }): Places {
+export function makeAddressSlots(limits: {
+  readonly inAll: number
+  readonly ofAddress: number
+}): AddressSlots {
   const held = new Map<string, number>()
   let inAll = 0
   return {
