@@ -116,10 +116,7 @@ function findExposedFile(file: EnvironmentFile | null): string[] {
   return [sentence]
 }
 
-/**
- * The effective public origins once the listener has its port: an origin that is not configured is the
- * listener's own.
- */
+/** The public origins once the listener has its port: one that is not configured is the listener's own. */
 export function toOrigins(config: Config, port: number = config.listener.port): Origins {
   const { host } = config.listener
   const base = config.baseUrl ?? `http://${isIP(host) === 6 ? `[${host}]` : host}:${port}`

@@ -173,8 +173,7 @@ process.once('beforeExit', () => {
   process.exit(1)
 })
 start(running).catch((error: unknown) => {
-  // A stop during the start closes what is being opened, so opening fails: not a failed start, the stop
-  // continues and ends the process.
+  // A stop during the start closes what is being opened: that failure is no failed start.
   if (running.stopping) return
   process.stderr.write(`tributary: ${describeStartFailure(error)}\n`)
   process.exit(1)

@@ -49,8 +49,7 @@ function assembleMonitoring(parts: AdminDoorParts, isDraining: () => boolean): H
     },
     readiness: {
       checks: { store: () => store.ping(), kv: () => kv.ping() },
-      // Every process falls back to memory in the same way: sending traffic to another process would not
-      // help.
+      // Every process falls back to memory alike: sending traffic elsewhere would not help.
       isUnavailable: (name) => name === 'kv' && kv.connections().some(({ isUp }) => !isUp),
       isDraining,
     },

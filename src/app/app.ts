@@ -47,8 +47,7 @@ export interface App {
 
 export async function openApp(options: AppOptions): Promise<App> {
   const { config } = options
-  // With port 0 the origins are known once the listener is bound, so they are read for each answer (reading
-  // R2).
+  // With port 0 they are known once the listener is bound, so each answer reads them (reading R2).
   let origins = toOrigins(config)
   const foundation = await openFoundation(options, () => origins)
   const { store, kv, adapters, actions, connections } = foundation
@@ -80,14 +79,12 @@ export async function openApp(options: AppOptions): Promise<App> {
     async close() {
       draining = true
       const cutAt = performance.now() + drainMs
-      // The background work stops at once, because a new run would be new work; requests in flight keep their
-      // time.
+      // Background work stops at once: a new run would be new work. Requests in flight keep their time.
       const workEnd = background?.stop(syncGraceMs) ?? syncs.close(syncGraceMs)
       await Promise.all([serving?.drain(drainMs), workEnd])
       // What people's requests began goes on behind their answers.
       await connections.close(Math.max(0, cutAt - performance.now()))
-      // The admin listener closes last, because it reports the drain to monitors. Its requests have had the
-      // same time by now.
+      // The admin listener closes last: it reports the drain. Its requests have had the same time by now.
       await adminListener.drain(Math.max(adminDrainMs, cutAt - performance.now()))
       await admin.close()
       await serving?.close()

@@ -16,10 +16,7 @@ import { maxDeliveriesInFlight, startDeliveryWorker } from '#webhooks/worker.ts'
 import type { AppParts } from './foundation.ts'
 
 export interface Deliveries {
-  /**
-   * Sends nothing more; resolves when the attempts in flight have ended and are stored, after about 20 s at
-   * most.
-   */
+  /** Sends nothing more; resolves when the attempts in flight are stored, after about 20 s at most. */
   stop(): Promise<void>
 }
 

@@ -18,10 +18,7 @@ interface DirectDoorParts extends AppParts {
   readonly simplefin: { readonly gate: Gate; readonly throttle: Throttle }
 }
 
-/**
- * Per address. Those of a provider that was given a wrong secret are refused as well, and it repeats them
- * later.
- */
+/** Per address. With a wrong secret a provider's own are refused as well, and it repeats them later. */
 const failedWebhooksPerMinute = 600
 
 export function listDirectDoors(parts: DirectDoorParts): readonly DirectDoor[] {

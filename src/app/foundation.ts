@@ -34,10 +34,7 @@ import { makeWebhooks, type Webhooks } from '#webhooks/webhooks.ts'
 import type { AppOptions } from './options.ts'
 
 export interface Foundation {
-  /**
-   * Called for each answer and mail: with port 0 the origins are known once the listener is bound (reading
-   * R2).
-   */
+  /** Called for each answer and mail: with port 0 they are known once the listener is bound (reading R2). */
   readonly origins: () => Origins
   readonly reports: Reports
   readonly store: Store
@@ -188,10 +185,7 @@ function openAdapters(options: AppOptions, kv: Kv, reports: Reports): Adapters {
   })
 }
 
-/**
- * Changes with the contract and the version: an answer that was cached before an upgrade may differ from a
- * new one.
- */
+/** Changes with the contract and the version: answers of before an upgrade may differ. */
 async function digestContract(): Promise<string> {
   const { makeOpenApi } = await import('#contract/openapi.ts')
   const contract = JSON.stringify(makeOpenApi({ baseUrl: '', version }))

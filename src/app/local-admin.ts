@@ -42,8 +42,7 @@ const graceMs = 1000
  * @throws StoreOpenError when another process holds it.
  */
 export async function openLocalAdmin(given: AppOptions): Promise<LocalAdmin> {
-  // Calls are injected: the listener of the settings, which may be another machine's name, has no part in
-  // them.
+  // Calls are injected: the listener of the settings, perhaps another machine's name, has no part.
   const adminListener = { host: '127.0.0.1', port: 0, isLoopback: true }
   const options = { ...given, config: { ...given.config, adminListener } }
   const origins = () => toOrigins(options.config)

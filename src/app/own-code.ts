@@ -53,8 +53,7 @@ function findChanged(folder: string, { from, to }: { from: number; to: number })
   const files = ['node_modules/.package-lock.json', ...sources.map((path) => join('src', path))]
   const isNewer = (path: string) => {
     const at = statSync(join(folder, path), { throwIfNoEntry: false })?.mtimeMs ?? 0
-    // Beside a clock that is behind, as on a machine that has none of its own, every file is of the future
-    // and says nothing.
+    // With a clock that is behind (a machine may have none) every file is of the future: that says nothing.
     return at > from && at <= to
   }
   return files.find(isNewer) ?? null

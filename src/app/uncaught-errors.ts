@@ -16,10 +16,7 @@ export interface UncaughtErrorOptions {
   readonly stop: () => void
 }
 
-/**
- * A drain takes 25 s and closing everything a few more; after this limit the process ends with whatever is
- * still open.
- */
+/** A drain takes 25 s and closing a few more; after this the process ends with whatever is open. */
 const deadlineMs = 32_000
 
 /** Installs the handlers for the lifetime of the process. */

@@ -32,10 +32,7 @@ export type CreateKey = (
   minted?: MintedKey,
 ) => Promise<{ readonly row: KeyRow; readonly key: string }>
 
-/**
- * Counting, inserting and the audit row are one transaction, so that parallel requests cannot exceed the
- * maximum.
- */
+/** Counting, inserting and the audit row are one transaction: parallel requests cannot exceed the maximum. */
 export function makeCreateKey(deps: {
   readonly store: Pick<Store, 'transact'>
   readonly clock: Clock

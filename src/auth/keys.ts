@@ -34,10 +34,7 @@ export function mintKey(bytes: Uint8Array = randomBytes(secretBytes)): MintedKey
   return { key, prefix: key.slice(0, prefix.length + 6), hash: hashKey(key) }
 }
 
-/**
- * True when the text has the key prefix, valid or not. Such a text is never looked up as another kind of
- * token.
- */
+/** True when the text has the key prefix, valid or not. It is never looked up as another kind of token. */
 export function isMeantAsKey(text: string): boolean {
   return text.startsWith('trib_')
 }
@@ -63,10 +60,7 @@ export function hasKeyExpired(expiresAt: Millis | null, now: Millis): boolean {
 
 export type KeyStatus = 'active' | 'expired' | 'revoked'
 
-/**
- * What a key is worth at `now`; only an active one is accepted, and only active ones count towards the
- * maximum.
- */
+/** What a key is worth at `now`; only an active one is accepted, and counts towards the maximum. */
 export function toKeyStatus(
   {
     revokedAt,

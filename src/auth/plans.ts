@@ -34,10 +34,7 @@ function toLegacyEnd({ legacyUntil }: PlanRow): number | null {
   return legacyUntil === null ? null : legacyUntil + legacyGraceMs
 }
 
-/**
- * Reading R25: a paid plan that is active, trialing or past due; a legacy account in its grace period; a
- * grandfathered one.
- */
+/** R25: a paid plan that is not cancelled; a legacy account in its grace period; a grandfathered one. */
 export function hasApiAccess(row: PlanRow, settings: PlanSettings, now: number): boolean {
   if (row.grandfathered) return true
   const legacyEnd = toLegacyEnd(row)
@@ -54,10 +51,7 @@ export function hasBrokerageAccess(row: PlanRow, settings: PlanSettings): boolea
   return status === 'active' || status === 'past_due'
 }
 
-/**
- * Which of these scopes a person with this plan may give to an agent: brokerage needs the plan for it
- * (reading R26).
- */
+/** Which of these scopes this plan may give to an agent: brokerage needs the plan for it (reading R26). */
 export function grantableScopes(
   scopes: readonly Scope[],
   row: PlanRow,

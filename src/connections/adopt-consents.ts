@@ -62,8 +62,7 @@ export async function adoptConsents(
 ): Promise<{ readonly login: LoginRow; readonly adopted: readonly AdoptedConsent[] }> {
   try {
     return await deps.store.transact(async (tx) => {
-      // Saving or reading it locks the user's row: a concurrent deletion of the user or the login waits for
-      // the end of the transaction.
+      // This locks the user's row: a concurrent deletion waits for the end of the transaction.
       const login = await steps.login(tx)
       const adopted = await saveAll({ ...deps, store: tx }, login, { discovered, renews, choice })
       const isNews = (await steps.also?.(tx, adopted)) ?? true
@@ -81,8 +80,7 @@ export async function adoptConsents(
     if (error instanceof LoginTakenError) throw apiError('login_taken', { cause: error })
     if (!(error instanceof OwnerGoneError)) throw error
     if ((await deps.store.users.find(userId)) !== null) throw error
-    // The user was deleted during the provider call. That deletion found no rows of these consents, so they
-    // are ended here.
+    // The user was deleted meanwhile, and that found no rows of these consents: they are ended here.
     await endUnsavedConsents(deps, { ...toUnsaved(credentials), userId, provider }, discovered)
     throw apiError('user_not_found', { cause: error })
   }

@@ -25,10 +25,7 @@ export interface Asker extends Pick<AskOptions, 'priority'> {
   readonly stop?: AbortSignal | undefined
 }
 
-/**
- * The options of one action. Its time begins now, so they are made once, after any waiting that is no
- * provider's.
- */
+/** The options of one action. Its time begins now: make them once, after any waiting of our own. */
 export function limitTime(
   { timeoutMs }: Pick<ConnectionsDeps, 'timeoutMs'>,
   { priority, stop }: Asker,
@@ -80,10 +77,7 @@ export function toLogin(row: LoginRow): Login {
   }
 }
 
-/**
- * A connection in the form that adapters expect; they have no status `deleting`, and such a consent is being
- * withdrawn.
- */
+/** As adapters expect it; they have no status `deleting`: such a consent is being withdrawn. */
 export function toConnectionRef({ id, upstreamId, status }: ConnectionRow): ConnectionRef {
   return { id, upstreamId, status: status === 'deleting' ? 'revoked' : status }
 }

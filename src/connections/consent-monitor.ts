@@ -31,10 +31,7 @@ export interface ConsentMonitorDeps {
   readonly store: Pick<Store, 'connections'>
   readonly clock: Clock
   readonly windows: Pick<WindowStore, 'take'>
-  /**
-   * A note could not be written, or the provider could not be called: logged and counted, while the read
-   * continues.
-   */
+  /** A note could not be written, or the provider not called: logged and counted; the read continues. */
   readonly onFailure: (error: unknown) => void
 }
 
@@ -51,10 +48,7 @@ const askEveryMs = 60_000
 const noteEveryMs = 60_000
 const maxRemembered = 10_000
 
-/**
- * Statuses that a proof of an active consent ends. A `revoked` connection becomes active again only by
- * linking.
- */
+/** Statuses that a proof of an active consent ends. A `revoked` one becomes active only by linking. */
 const doubtful: readonly ConnectionStatus[] = ['invalidated', 'pending_mfa']
 
 interface Seen {

@@ -28,10 +28,7 @@ export type DeleteUser = (
   note?: (end: EndedConnection) => void,
 ) => Promise<boolean>
 
-/**
- * Makes the action. All consents together share the time limit of one action; the providers are called
- * concurrently.
- */
+/** All consents together share the time limit of one action; the providers are called concurrently. */
 export function makeDeleteUser(deps: ActionDeps): DeleteUser {
   const { store, clock } = deps
   return async (by, id, stop, note = () => {}) => {

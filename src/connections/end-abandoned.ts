@@ -17,10 +17,7 @@ const maxPerSweep = 100
 
 export type EndAbandoned = (stop: AbortSignal) => Promise<void>
 
-/**
- * Makes one part of the deletion sweep. Each sweep goes on behind the one before, so that failures do not
- * block others.
- */
+/** Part of the deletion sweep. Each goes on behind the one before: failures do not block others. */
 export function makeEndAbandoned(deps: ActionDeps): EndAbandoned {
   let reached: LoginId | null = null
   return async (stop) => {

@@ -125,10 +125,7 @@ async function finish(deps: ActionDeps, arrived: Arrived): Promise<void> {
   await readConsents(deps, by, { attempt, login: saved }, options)
 }
 
-/**
- * What the adapter makes of the return. A provider that does not answer is a result too: the state is used by
- * now.
- */
+/** What the adapter makes of the return. No answer of the provider is a result too: the state is used. */
 async function readReturn(
   deps: ActionDeps,
   { arrival, linking, attempt, options }: Arrived,
@@ -157,10 +154,7 @@ async function readReturn(
   }
 }
 
-/**
- * True when a renewal brought another person's login than that of the connection; nothing of it is stored
- * then.
- */
+/** True when a renewal brought another person's login than the connection's; nothing of it is stored then. */
 async function isOther(
   { store }: ActionDeps,
   { connectionId, loginId }: LinkingRow,

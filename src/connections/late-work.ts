@@ -5,10 +5,7 @@
  */
 
 export interface LateReport {
-  /**
-   * What a person's request began failed after the request was answered. `what`: the work, with the id that
-   * it concerns.
-   */
+  /** Work that a person began failed after their answer. `what`: the work, with the id that it concerns. */
   failedLate(event: { readonly what: string; readonly error: unknown }): void
 }
 
@@ -18,10 +15,7 @@ export interface LateWork {
    * that one is waited for instead. @throws what `work` throws within the moment.
    */
   begin(key: string, work: (stop: AbortSignal) => Promise<void>): Promise<boolean>
-  /**
-   * Waits so long for work that is under way, then aborts its calls to providers. Resolves when all of it has
-   * ended.
-   */
+  /** Waits so long for work under way, then aborts its calls to providers; resolves when all has ended. */
   close(graceMs: number): Promise<void>
 }
 

@@ -8,10 +8,7 @@ import type { ConnectionId } from '#kernel/ids.ts'
 import type { Linking, LinkingFailure } from '#providers/linking.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 
-/**
- * A person may search for a card reader, or wait for a code by post; the provider's own page lives as long or
- * less.
- */
+/** A person may look for a card reader or wait for a code; the provider's page lives no longer. */
 export const linkingLifeMs = 60 * 60_000
 
 export function newState(): string {
@@ -38,10 +35,7 @@ export type LinkingOutcome = 'waiting' | 'unread' | 'linked' | LinkingFailure
 export type LinkingState =
   /** Also for a renewal. */
   | { readonly kind: 'linked'; readonly connections: readonly ConnectionRow[] }
-  /**
-   * The return is being read, or the provider does not list the consent or its accounts yet, or cannot be
-   * read now.
-   */
+  /** The return is being read, or the provider does not list the consent or its accounts yet. */
   | {
       readonly kind: 'waiting'
       readonly attempt: LinkingName

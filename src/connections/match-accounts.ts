@@ -13,10 +13,7 @@ export type AssumedField = Exclude<keyof ListedAccount, 'upstreamId'>
 export interface NewAccount extends ListedAccount {
   /** The former id, when the provider gave the account a new one; our id stays. */
   readonly previousUpstreamId: UpstreamId | null
-  /**
-   * Fields that the provider omitted this time: a known account keeps its stored values, a new one uses the
-   * values here.
-   */
+  /** Fields omitted this time: a known account keeps its stored values, a new one uses those here. */
   readonly assumed?: readonly AssumedField[]
 }
 

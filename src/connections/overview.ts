@@ -45,10 +45,7 @@ export interface RunDays {
 
 type Reads = Pick<StoreReader, 'connections' | 'accounts' | 'syncs'>
 
-/**
- * Newest first, as the connections are listed. Five queries, six where the clock was set back, however many
- * connections there are.
- */
+/** Newest first, as connections are listed. Five queries, or six, however many connections there are. */
 export async function readOverview(
   { connections, accounts, syncs }: Reads,
   userId: UserId,
@@ -66,8 +63,7 @@ export async function readOverview(
     byConnection(succeeded),
     byConnection(ended),
   ]
-  // Where the clock was set back, the newest start is not that of the last run: the count of failures knows
-  // how that ended.
+  // After the clock was set back the newest start is not the last run: the count of failures knows.
   const isHidden = states.some(
     ({ connectionId, failures }) => failures > 0 && endOf.get(connectionId)?.state !== 'failed',
   )
@@ -114,10 +110,7 @@ export async function readRunDays(
   return { days: starts.slice(0, -1), counts }
 }
 
-/**
- * Connections that need their owner come first: consent that is lost, then those whose sync fails, then the
- * others.
- */
+/** Those that need their owner first: with a lost consent, then with a failing sync, then the others. */
 export function sortByNeed(all: readonly ConnectionOverview[]): ConnectionOverview[] {
   const needOf = ({ row, failure }: ConnectionOverview) =>
     needs[row.status] + (failure === null ? 0 : 1)

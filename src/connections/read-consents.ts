@@ -27,10 +27,7 @@ export interface OpenLinking {
   readonly login: LoginRow
 }
 
-/**
- * The outcome is noted in the store, also where the provider cannot be read. @throws ApiError
- * `user_not_found`
- */
+/** Notes the outcome in the store, also of an unreadable provider. @throws ApiError `user_not_found` */
 export async function readConsents(
   deps: ActionDeps,
   by: By,
@@ -54,10 +51,7 @@ export async function readConsents(
 /** A list that other processes outdate so often is read again by the next look. */
 const maxTries = 3
 
-/**
- * `waiting`: the consent or its accounts have not arrived. @throws UpstreamError when the provider cannot be
- * read.
- */
+/** `waiting`: the consent or its accounts have not arrived. @throws UpstreamError. */
 export async function discoverAndAdopt(
   deps: ActionDeps,
   by: By,

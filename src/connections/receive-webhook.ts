@@ -35,10 +35,7 @@ export type ReceiveWebhook = (
   request: WebhookRequest,
 ) => Promise<WebhookOutcome>
 
-/**
- * Makes the action. A webhook whose changes could not be stored counts as not received: its repetition is
- * applied.
- */
+/** Makes the action. A webhook whose changes were not stored counts as not received. */
 export function makeReceiveWebhook(deps: ActionDeps): ReceiveWebhook {
   return async (provider, request) => {
     const { webhooks } = getAdapter(deps.adapters, provider)

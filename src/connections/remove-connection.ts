@@ -22,10 +22,7 @@ export interface RemoveOptions {
   readonly endsAtProvider?: boolean
 }
 
-/**
- * `leaving`: it is invisible, and its rows are deleted when its provider has confirmed the end of the
- * consent.
- */
+/** `leaving`: it is invisible; its rows are deleted when its provider has confirmed the consent's end. */
 export type Removal = 'removed' | 'leaving'
 
 export type RemoveConnection = (
@@ -47,8 +44,7 @@ export function makeRemoveConnection(deps: ActionDeps): RemoveConnection {
     if (endsAtProvider) demandCall(row.provider)
     // Done before waiting in the queue: from now on nobody can read through this connection.
     await deps.store.transact(async (tx) => {
-      // A repeated removal changes nothing here, so it writes no audit row; it only tries again at the
-      // provider.
+      // A repeated removal changes nothing here, so it has no audit row; it tries again at the provider.
       if (!(await tx.connections.startDeletion(id, { endsAtProvider }))) return
       await tx.audit({
         at: deps.clock.now(),
@@ -93,10 +89,7 @@ async function isLinkedByOthers(
   return logins.some((other) => other.userId !== userId)
 }
 
-/**
- * Ends the consent of a `deleting` connection and deletes the row, and the login too when no other connection
- * uses it.
- */
+/** Ends the consent of a `deleting` connection and deletes the row, and a login that no other uses. */
 export function purgeConnection(
   deps: ActionDeps,
   row: ConnectionRow,
@@ -115,8 +108,7 @@ export function purgeConnection(
     const adopted = others.some(
       (other) => other.status !== 'deleting' && other.upstreamId === row.upstreamId,
     )
-    // The consent of a link that is not ended yet uses the login too. The sweep ends a login that nothing
-    // came of.
+    // The consent of an open link uses the login too. The sweep ends a login that nothing came of.
     const isAwaited = (await store.linkings.findOpen(row.loginId, deps.clock.now())) !== null
     const last = others.length === 0 && !isAwaited
     const isKept = adopted || (await isLinkedByOthers(deps, current))

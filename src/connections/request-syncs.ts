@@ -7,19 +7,13 @@ import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { StoreRows } from '#store/ports/store.ts'
 import type { ActionDeps } from './deps.ts'
 
-/**
- * Runs of one connection by webhooks; one event at a provider is often several webhooks, which are read by
- * one or two.
- */
+/** Runs of one connection by webhooks; one event is often several of them, read by one or two runs. */
 const maxRuns = 5
 const withinMs = 5 * 60_000
 /** Runs for other reasons may lie between them. */
 const looks = 10
 
-/**
- * A sync reads the connection, its accounts and its rows; however often it is requested before it begins, it
- * runs once.
- */
+/** A sync reads connection, accounts and rows; however often it is requested, it runs once. */
 export async function requestSyncs(
   { clock }: Pick<ActionDeps, 'clock'>,
   { syncs }: Pick<StoreRows, 'syncs'>,

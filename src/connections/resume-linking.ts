@@ -14,10 +14,7 @@ import { failLinking } from './linking-failed.ts'
 import { readState } from './linking-state.ts'
 import { discoverAndAdopt, type OpenLinking, readConsents } from './read-consents.ts'
 
-/**
- * What has become of a link; the provider is asked once more where it is still open. It waits no longer than
- * a moment.
- */
+/** What has become of a link; an open one asks the provider once more. It waits a moment at most. */
 export type ResumeLinking = (by: By<Person>, attempt: LinkingName) => Promise<LinkingState>
 
 /** A page that waits asks every few seconds; a provider is asked no more often than this for one login. */
@@ -37,10 +34,7 @@ export function makeResumeLinking(deps: ActionDeps): ResumeLinking {
   }
 }
 
-/**
- * Whether its return was read. Another process may be reading it; where that took longer than it may, the
- * process has ended meanwhile.
- */
+/** Whether its return was read. Another process may read it; after twice its time that one has ended. */
 function isReturned({ clock, timeoutMs }: ActionDeps, { usedAt, outcome }: LinkingRow): boolean {
   if (usedAt === null) return false
   return outcome !== null || clock.now() - usedAt > 2 * timeoutMs

@@ -210,10 +210,7 @@ async function registerAlone<Page>(
   }
 }
 
-/**
- * Makes the login at the provider; null where the return brings it. Each call may make another one, so it is
- * never repeated here.
- */
+/** Makes the login at the provider; null where the return brings it. Never repeated: each makes another. */
 async function register({
   linking,
   userId,

@@ -8,10 +8,7 @@ import { parseWithBigIntegers } from '#kernel/json.ts'
 import { categoryKeys } from './categories.ts'
 import { TradeType } from './resources.ts'
 
-/**
- * The version date of the events' shape. It changes when a field changes its meaning, not when a field is
- * added.
- */
+/** The version date of the events' shape: it changes with the meaning of a field, not with a new one. */
 export const apiVersion = '2026-11-01'
 
 export const eventTypes = ['transactions.synced', 'trades.synced'] as const

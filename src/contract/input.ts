@@ -33,10 +33,7 @@ export const nameText = (min: 0 | 1) => {
 
 export const EmptyInput = z.strictObject({})
 
-/**
- * The input as its schema defines it; a missing input counts as empty. @throws ApiError `invalid_params` with
- * details.
- */
+/** The input as its schema defines it; a missing one is empty. @throws ApiError `invalid_params`. */
 export function parseInput<Input>(schema: z.ZodType<Input>, raw: unknown): Input {
   const given = raw ?? {}
   const result = schema.safeParse(given)

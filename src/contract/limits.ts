@@ -3,8 +3,5 @@
 /** The largest request body of every door, except for webhooks of providers. */
 export const maxBodyBytes = 16 * 1024
 
-/**
- * `Retry-After` of an unavailable provider that names no time itself (reading R20), and of waits that took
- * too long.
- */
+/** `Retry-After` of an unavailable provider that names no time (reading R20), and of too long waits. */
 export const retryLaterSeconds = 30

@@ -13,10 +13,7 @@ export interface JsonObject {
   readonly [key: string]: Json
 }
 
-/**
- * Every named schema of the replies, the error envelope and the bodies of events, by component name, in the
- * order of the operations.
- */
+/** Every named schema of replies, error envelope and events, by component name, by operation. */
 export function makeSchemas(events: readonly z.ZodType[]): JsonObject {
   const schemas: Record<string, Json> = {}
   const replies = operations.map((operation) => operation.reply)
@@ -24,10 +21,7 @@ export function makeSchemas(events: readonly z.ZodType[]): JsonObject {
   return schemas
 }
 
-/**
- * Adds the named schemas that this one consists of; returns it in its published form, a reference where it
- * has a name.
- */
+/** Adds the named schemas of this one; returns its published form, a reference where it has a name. */
 export function addSchema(schemas: Record<string, Json>, schema: z.ZodType): Json {
   const { $defs = {}, ...root } = z.toJSONSchema(schema, {
     io: 'output',
@@ -87,10 +81,7 @@ function isNoise(key: string, value: Json, schema: JsonObject): boolean {
   return key === 'maximum' && value === Number.MAX_SAFE_INTEGER
 }
 
-/**
- * `anyOf: [{type: T}, {type: null}]` becomes the equivalent `type: [T, null]`, which is easier for readers
- * and generators.
- */
+/** `anyOf: [{type: T}, {type: null}]` becomes `type: [T, null]`, which readers and generators like better. */
 function mergeNullable(schema: Record<string, Json>): JsonObject {
   const { anyOf, ...rest } = schema
   if (!Array.isArray(anyOf) || anyOf.length !== 2) return schema

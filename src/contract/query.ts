@@ -141,10 +141,7 @@ export function readQuery<Schema extends z.ZodObject>(
   return readFields(schema, raw, details)
 }
 
-/**
- * Validates named values against a schema; `details` are problems found before. All problems are reported
- * together.
- */
+/** Checks named values by a schema; `details`: problems found before. All are reported together. */
 export function readFields<Schema extends z.ZodObject>(
   schema: Schema,
   raw: Readonly<Record<string, unknown>>,

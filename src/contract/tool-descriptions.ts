@@ -25,18 +25,14 @@ export const toolOperations: readonly ToolOperation[] = operations.filter(
   (operation): operation is ToolOperation => operation.tool !== null,
 )
 
-/**
- * All tools, for any caller: each description says what a call needs, and the call itself is checked when it
- * is made.
- */
+/** All tools, for any caller: each description says what a call needs, which the call checks. */
 export function describeTools(): readonly ToolDescription[] {
   return toolOperations.map((operation) => ({
     name: operation.name,
     title: operation.title,
     description: operation.tool.description,
     inputSchema: toObjectSchema(z.toJSONSchema(operation.tool.input, { io: 'input' })),
-    // Clients of the 1.x line validate error results against this schema too, so it allows both shapes
-    // (reading R28).
+    // Clients of the 1.x line check error results by this schema too: it allows both shapes (reading R28).
     outputSchema: toObjectSchema(z.toJSONSchema(z.union([operation.reply, ErrorEnvelope]))),
     annotations: {
       title: operation.title,

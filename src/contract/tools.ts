@@ -9,10 +9,7 @@ import { accountPages, type QueryReading, readFields, rowPages, uuidItem } from 
 export interface ToolFacts {
   /** For the model: purpose, where the ids come from, units and signs, paging, requirements. */
   readonly description: string
-  /**
-   * Only listed arguments are read; unknown ones are ignored, as REST ignores unknown parameters (reading
-   * R11).
-   */
+  /** Only listed arguments are read; others are ignored, as REST ignores unknown parameters (reading R11). */
   readonly input: z.ZodObject
   /** How many days `from` and `to` may be apart; a bound that is left out is filled in (reading R30). */
   readonly maxDays?: number
@@ -141,10 +138,7 @@ export const tradesTool: ToolFacts = {
 /** A tool's arguments after validation. */
 export type ToolArguments = Readonly<Record<string, string | number | readonly string[]>>
 
-/**
- * Validates arguments against a tool's schema: strict types, nothing clamped, all problems together (reading
- * R29).
- */
+/** Checks arguments by a tool's schema: strict types, nothing clamped, all problems at once (reading R29). */
 export function readToolArguments(
   tool: ToolFacts,
   given: Readonly<Record<string, unknown>>,

@@ -4,10 +4,7 @@
  */
 import { type Finding, ok, warning } from './finding.ts'
 
-/**
- * The part of the configuration that the doctor reports; built by the composition root, secrets already
- * masked.
- */
+/** The part of the configuration that the doctor reports, with secrets masked. */
 export interface Installation {
   readonly version: string
   readonly mode: 'live' | 'sandbox'

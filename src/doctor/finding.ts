@@ -20,10 +20,7 @@ export interface Diagnosis {
   readonly checks: readonly Finding[]
 }
 
-/**
- * One check; must end when `signal` is aborted. An exception becomes an `error` finding under the check's
- * name.
- */
+/** One check; must end when `signal` is aborted. An exception becomes a finding `error` of its name. */
 export type Check = (signal: AbortSignal) => Promise<readonly Finding[]>
 
 export function ok(name: string, message: string, action: string | null = null): Finding {

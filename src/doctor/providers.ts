@@ -99,8 +99,7 @@ async function findStale(
   store: Parts['store'],
   clock: Clock,
 ): Promise<readonly Finding[]> {
-  // Brokers report refreshes that depend on the plan of the key; our own reads are judged by the connection's
-  // status.
+  // Brokers' refreshes depend on the plan of the key; our own reads are judged by the connection's status.
   if (category !== 'banking' || freshness !== 'reported') return []
   const before = clock.now() - staleMs
   const stale = await store.inspector.listStale({ provider, before, limit: maxStale })

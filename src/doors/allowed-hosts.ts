@@ -25,10 +25,7 @@ interface Asked {
 export interface AllowedHosts {
   /** True when Host, without its port, is a name of this server. */
   isOwnHost(request: Asked): boolean
-  /**
-   * True when the name in `origin` is one of this server, whatever its scheme and port: a local tool has its
-   * own port.
-   */
+  /** True when `origin` names this server, whatever its scheme and port: a local tool has its own. */
   isOwnName(origin: string): boolean
   /** True when `origin` is a public origin of ours, or on loopback exactly the origin that was requested. */
   isOwnOrigin(origin: string, request: Asked): boolean

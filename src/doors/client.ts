@@ -36,10 +36,7 @@ export function clientAddress(request: IncomingMessage, isTrusted: IsTrustedProx
   return peer
 }
 
-/**
- * Removes the port that some proxies add and the prefix of IPv4-mapped IPv6 addresses, so that one address
- * has one bucket.
- */
+/** Removes a proxy's port and the prefix of IPv4-mapped IPv6 addresses: one address has one bucket. */
 function plainAddress(text: string): string {
   const address =
     text
@@ -70,10 +67,7 @@ export function authorizationOf(request: IncomingMessage): string | undefined {
   return joined
 }
 
-/**
- * Whether a header has this name, given in lower case. The length is compared first, because this runs for
- * every header.
- */
+/** Whether a header has this lower-case name. Its length is compared first: this runs for every header. */
 export function isNamed(name: string, lower: string): boolean {
   return name.length === lower.length && (name === lower || name.toLowerCase() === lower)
 }
@@ -112,18 +106,12 @@ export function requestIdOf(request: IncomingMessage): string {
   return typeof given === 'string' && sane.test(given) ? given : nextId()
 }
 
-/**
- * The reason of an aborted `disconnectSignal` signal: the client closed the connection before its answer was
- * written.
- */
+/** The reason of an aborted `disconnectSignal`: the client left before its answer was written. */
 export class ClientDisconnected extends Error {
   override readonly name = 'ClientDisconnected'
 }
 
-/**
- * Aborted when the client disconnects before its answer is complete (reading R22). Create it only where
- * something waits.
- */
+/** Aborted when the client leaves before its whole answer (R22). Make it only where something waits. */
 export function disconnectSignal(response: ServerResponse): AbortSignal {
   const gone = new AbortController()
   const leave = () => {

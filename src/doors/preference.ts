@@ -1,9 +1,6 @@
 /** Whether a client prefers a page (RFC 9110 §12.5.1). Programs that do not ask for HTML get none. */
 
-/**
- * True when `text/html` is named with a higher weight than JSON: browsers do so, `curl` and API clients do
- * not.
- */
+/** True when `text/html` weighs more than JSON: so do browsers, unlike `curl` and API clients. */
 export function prefersPage(accept: string | undefined): boolean {
   if (accept === undefined) return false
   const page = weightOf(accept, 'text/html')

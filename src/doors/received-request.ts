@@ -17,10 +17,7 @@ const bytesPerPart = 16
  * What may arrive for one body, chunk sizes, extensions and trailers included, as a multiple of its limit.
  */
 const mostRaw = 2
-/**
- * All bodies together that are being received. Above this, the one that was begun first ends with its
- * connection.
- */
+/** Of all bodies being received. Above this, the one begun first ends with its connection. */
 const mostHeld = 32 * 1024 * 1024
 
 /** The bodies of one listener that are being received. */

@@ -5,10 +5,7 @@
 import { randomUUID } from 'node:crypto'
 
 const bytes = Array.from({ length: 256 }, (_, value) => value.toString(16).padStart(2, '0'))
-/**
- * Odd, so that 65,536 consecutive counts give 65,536 different values; large, so that consecutive ids do not
- * show the request rate.
- */
+/** Odd: 65,536 counts give as many values. Large: consecutive ids do not show the request rate. */
 const scatter = 0x9e37
 const perStem = 2 ** 16
 

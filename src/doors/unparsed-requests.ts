@@ -20,8 +20,7 @@ const lingerMs = 1000
 
 /** Answers a parse error or a timeout of the head, and ends the connection. */
 export function answerUnparsed(error: ParseError, socket: Duplex): void {
-  // The rest of a request that was refused already, or a client that has disconnected: a second answer would
-  // not be read.
+  // The rest of a refused request, or a client that has left: a second answer would not be read.
   if (socket.writableEnded) return
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
   if (error.code === 'HPE_INVALID_METHOD' && isRequestLine(error)) {
@@ -54,10 +53,7 @@ function explain(code: string | undefined) {
   }
 }
 
-/**
- * Whether the failing input begins like a request, e.g. `FOO /v1/accounts HTTP/1.1`, and not like random
- * bytes or TLS.
- */
+/** Whether it begins like a request, e.g. `FOO /v1/accounts HTTP/1.1`, and not like bytes or TLS. */
 function isRequestLine({ rawPacket, bytesParsed = 0 }: ParseError): boolean {
   if (!(rawPacket instanceof Uint8Array)) return false
   const text = Buffer.from(rawPacket).toString('latin1')
@@ -111,10 +107,7 @@ export function refuseHost(response: ServerResponse): void {
 /** An upgrade ends with a restart soon. */
 const loadRetrySeconds = 5
 
-/**
- * Answers a request whose door could not be loaded: its files are gone or were replaced, until the service is
- * restarted.
- */
+/** Answers when a door could not be loaded: its files were replaced, until the service is restarted. */
 export function answerFailedLoad(response: ServerResponse, requestId: string): void {
   const error = apiError('service_unavailable')
   const body = JSON.stringify(toEnvelope(error))

@@ -15,10 +15,7 @@ interface Parser {
   readonly constructor: { readonly kOnExecute: number; readonly kOnBody: number }
   /** Called with each complete head, before there is an answer for it. */
   onIncoming: (request: IncomingMessage, keepAlive: boolean) => number
-  /**
-   * By the numbers above: called with what came of each read, once it is parsed, and with each part of a body
-   * in it.
-   */
+  /** By the numbers above: called with what came of each parsed read, and with each part of a body. */
   [name: number]: ((result: unknown) => void) | undefined
 }
 
@@ -39,10 +36,7 @@ export function countReads(socket: Socket, counted: () => void): void {
   }
 }
 
-/**
- * To be called by a part of a body: those behind it in the same read are parsed, but nobody is called with
- * them.
- */
+/** A part of a body calls it: those behind it in the same read are parsed, but call nobody. */
 export function passOver(socket: Socket): void {
   const { parser } = socket as Socket & { readonly parser: Parser }
   parser[parser.constructor.kOnBody] = undefined

@@ -99,10 +99,7 @@ export function makeLinkState(options: LinkStateOptions): LinkState {
   }
 }
 
-/**
- * Probes periodically while Redis is unavailable, and listens to connection events. Returns a function that
- * stops the probes.
- */
+/** Probes while Redis is unavailable, and listens to connection events. Returns what stops the probes. */
 function watch(link: Link): () => void {
   const { client } = link
   const prober = setInterval(() => {
@@ -117,8 +114,7 @@ function watch(link: Link): () => void {
   })
   client.on('ready', () => void ask(link))
   client.on('close', () => {
-    // While unavailable, report the newest cause, for example a server that is reachable again but refuses
-    // us.
+    // While unavailable, report the newest cause, e.g. a server that is reachable again but refuses us.
     if (link.phase !== 'unavailable' || link.lastCause !== null) {
       leave(link, link.lastCause ?? new Error('the connection was closed'))
     }

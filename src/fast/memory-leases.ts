@@ -37,8 +37,7 @@ export function makeMemoryLeases(): MemoryLeases {
   const inFlight = new Map<string, Places>()
   let nextSweep = sweepAt
 
-  // Idle keys stay in the map for a while: removing them after each request would make the map rehash every
-  // few requests.
+  // Idle keys stay for a while: removing them at once would make the map rehash every few requests.
   function open(key: string): Places {
     if (inFlight.size >= nextSweep) {
       for (const [name, { taken }] of inFlight) if (taken === 0) inFlight.delete(name)

@@ -112,8 +112,7 @@ function poolOfPurpose(byPurpose: Pools['byPurpose'], purpose: string): WindowPo
 }
 
 function poolOf({ byPurpose, callers }: Pools, key: WindowKey): WindowPool {
-  // Every answered request has such a key: its purpose is not cut out of it, which would make a new text each
-  // time.
+  // Every answered request has such a key: cutting its purpose out of it would make a new text each time.
   if (key.startsWith('key:')) return callers
   return poolOfPurpose(byPurpose, key.slice(0, key.indexOf(':')))
 }

@@ -40,8 +40,7 @@ export async function openKv(options: KvOptions): Promise<Kv> {
     options.log?.info({ redisUrl: null }, message)
     return openMemoryKv(options)
   }
-  // Imported only when used: it costs memory and time, and ioredis slows strings down (see
-  // `restoreStringSpeed`).
+  // Imported only when used: it costs memory, and ioredis slows strings down (see `restoreStringSpeed`).
   const { openRedisKv } = await import('./redis.ts')
   restoreStringSpeed()
   return openRedisKv({

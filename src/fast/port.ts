@@ -88,8 +88,7 @@ export const windowBounds = {
   alive: 20_000,
   oauth: 20_000,
   'admin-token': 1000,
-  // Received webhooks (connections/receive-webhook.ts), and requests for webhooks by login
-  // (connections/listen-to.ts).
+  // Webhooks received (connections/receive-webhook.ts) or asked for by login (connections/listen-to.ts).
   webhook: 50_000,
   listen: 20_000,
   // Requests that a provider allows us, in all or for each person's credentials (providers/budget.ts).
@@ -122,10 +121,7 @@ export interface Lease {
 }
 
 export interface LeaseStore {
-  /**
-   * Null when all `limit` places are taken; `retryMs` is then the time until one may be free. A limit of 0
-   * means no limit.
-   */
+  /** Null when all `limit` places are taken; `retryMs`: until one may be free. A limit of 0: no limit. */
   acquire(
     key: string,
     limit: number,
@@ -174,10 +170,7 @@ export type Admitted =
   | { readonly kind: 'hit'; readonly window: WindowState | null; readonly answer: CachedAnswer }
   /** Counted, and no place was taken; never without an edition. */
   | (Unsure & { readonly window: WindowState | null })
-  /**
-   * Counted; the caller releases the place. `lease` null: there is no limit. Where `unavailable`, any rows
-   * may be outdated.
-   */
+  /** Counted; the caller releases the place. `lease` null: no limit. `unavailable`: rows may be outdated. */
   | {
       readonly kind: 'miss' | 'unavailable'
       readonly window: WindowState | null
@@ -193,15 +186,9 @@ export type BreakerState =
 /** Three failures within 60 s open a breaker for 60 s (contract, Limits; reading R21). */
 export interface BreakerStore {
   check(key: string): Maybe<BreakerState>
-  /**
-   * A request ended with the provider unavailable. `probe`: it was the probe, so the breaker opens again at
-   * once.
-   */
+  /** A request ended with the provider unavailable. `probe`: it was the probe: the breaker opens again. */
   fail(key: string, probe: boolean): Maybe<void>
-  /**
-   * The provider answered. Closes the breaker after a probe, otherwise changes nothing (a success does not
-   * reset the count).
-   */
+  /** The provider answered: closes the breaker after a probe, otherwise changes nothing. */
   succeed(key: string, probe: boolean): Maybe<void>
   /** The probe ended without a result (the caller left), so the next request may be the probe. */
   abandon(key: string): Maybe<void>
@@ -236,10 +223,7 @@ export type SnapshotSaving =
   /** Too large, or nothing is shared, in general or at present. */
   | { readonly kind: 'unavailable' }
 
-/**
- * What processes share about the rows that a query has read, without bodies: snapshots and anchors (reading
- * R18).
- */
+/** What processes share about the rows that a query read, without bodies: snapshots and anchors (R18). */
 export interface SharedSnapshots {
   load(key: string, known: string | null): Maybe<SnapshotLookup>
   /** Compare-and-set. `expected` null: nothing is stored yet. */

@@ -135,10 +135,7 @@ export interface RedisCache extends CacheStore {
   close(): void
 }
 
-/**
- * Null: it cannot be opened, or Redis would hold it past its life: its clock was set back, or the expiry was
- * taken away.
- */
+/** Null: it does not open, or Redis would hold it past its life (a clock set back, an expiry removed). */
 function openInLife(seal: Seal, key: string, sealed: Buffer, leftMs: number): KeptAnswer | null {
   const opened = seal.open(key, sealed)
   if (opened === null || leftMs < 0 || leftMs > opened.lifeMs) return null

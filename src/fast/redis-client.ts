@@ -111,8 +111,7 @@ export function makeRedisScript(
   }
   const evaluate: Script['run'] = (keys, args) => send('eval', keys, args)
   return {
-    // NOSCRIPT: the server was restarted or dropped the script. It has not run, so sending it again repeats
-    // nothing.
+    // NOSCRIPT: the server was restarted or dropped the script. It has not run: sending it again is safe.
     run: (keys, args) =>
       send('evalsha', keys, args).catch((cause: unknown) => {
         if (!(cause instanceof Error) || !cause.message.startsWith('NOSCRIPT')) throw cause

@@ -35,10 +35,7 @@ const unchecked = '*'
 const changing = '!'
 const form = /^!?[\w-]{1,64}$/
 
-/**
- * Returns the edition unless the caller's rows have it. `known`, `next`: Lua expressions of theirs and of a
- * new one.
- */
+/** Returns the edition unless the caller's rows have it. `known`, `next`: Lua of theirs and a new one. */
 export const editionLua = (key: string, known: string, next: string) => `
 if ${known} ~= '${unchecked}' then
   local edition = own(${key}, 'GET')
@@ -50,8 +47,7 @@ if ${known} ~= '${unchecked}' then
 end
 `
 
-// ARGV: the text of this change, a new edition, its life. The text of another change stays: that one is not
-// over yet.
+// ARGV: the text of this change, a new edition, its life. Another change's text stays: it is not over yet.
 const endLua = `
 local found = redis.call('GET', KEYS[1])
 if found and found ~= ARGV[1] and string.sub(found, 1, 1) == '${changing}' then return 0 end
@@ -112,8 +108,7 @@ export function makeRedisEditions(link: RedisLink, seal: Seal): RedisEditions {
       await all(users, (key) => link.client.set(key, change, 'PX', changeMs))
       return async () => {
         const isDone = await all(users, (key) => end(key, change, make(), lifeMs))
-        // Other processes may still reach Redis. Once no row is as old as this change, none of them needs to
-        // hear of it.
+        // Other processes may still reach Redis. Once no row is as old as this, none needs to hear of it.
         if (!isDone) await sleep(rowTrustMs + slackMs)
       }
     },

@@ -24,10 +24,7 @@ export interface IncarnationOptions {
 export interface IncarnationTiming {
   /** The longest wait between two looks. */
   readonly lookEveryMs: number
-  /**
-   * After this time the next look of any process advances the mark: restoring a backup older than both waits
-   * is detected.
-   */
+  /** After it the next look of any process advances the mark: a backup older than both waits is detected. */
   readonly advanceEveryMs: number
 }
 

@@ -69,8 +69,7 @@ redis.call('PEXPIRE', KEYS[1], ARGV[2])
 return 1
 `
 
-// The longest request that can be configured (REQUEST_TIMEOUT_MS); after it, a lease that was never released
-// is no longer renewed.
+// The longest REQUEST_TIMEOUT_MS; after it, a lease that was never released is no longer renewed.
 const longestMs = 3_600_000
 // Releases waiting for Redis; beyond this number the oldest is dropped, and its lease expires.
 const maxOwed = 10_000

@@ -18,17 +18,11 @@ export interface RedisLink {
   readonly client: Redis
   /** False while memory is used instead. */
   isUp(): boolean
-  /**
-   * Registers a script of one key. When the key holds a value of another type, the key is deleted and the
-   * script runs again.
-   */
+  /** Registers a script of one key. A value of another type is deleted, and the script runs again. */
   script(lua: string): RedisScript
   /** Registers a script of several keys, whose replies have buffers for texts. */
   scriptOfKeys(lua: string): Script
-  /**
-   * Calls `send`, or `fallback` at once when Redis is unavailable and after `send` failed. Never rejects
-   * unless `fallback` throws.
-   */
+  /** Calls `send`, or `fallback` when Redis is down or `send` failed. Rejects only as `fallback` does. */
   run<T>(concern: KvConcern, send: () => Promise<T>, fallback: () => Maybe<T>): Maybe<T>
   /** Registers a callback for each time Redis becomes available. */
   onEnter(act: () => void): void
@@ -48,8 +42,7 @@ export interface RedisLinkOptions {
   readonly probeKey: string
 }
 
-// A healthy round trip takes a tenth of a millisecond; this bounds the delay that a slow Redis adds to a
-// request.
+// A healthy round trip takes a tenth of a millisecond; this bounds what a slow Redis adds to a request.
 const commandTimeoutMs = 250
 const connectTimeoutMs = 2000
 const maxReconnectDelayMs = 2000
@@ -124,8 +117,7 @@ function makeClient(url: string, variable: KvConnection['variable']): Redis {
     // A command is answered now or by the fallback: it is never queued, and never retried.
     enableOfflineQueue: false,
     maxRetriesPerRequest: 0,
-    // It asks INFO, which the user of the URL may not be allowed; the probe finds out whether the server can
-    // be used.
+    // It asks INFO, which the URL's user may not be allowed; the probe shows whether the server is usable.
     enableReadyCheck: false,
     retryStrategy: (times) => Math.min(times * 100, maxReconnectDelayMs) * (0.5 + Math.random()),
     // After a failover the old primary refuses writes; reconnecting finds the new one.
@@ -187,8 +179,7 @@ function makeProbe({ serves, probeKey }: RedisLinkOptions, client: Redis): Probe
   const database = client.options.db ?? 0
   return {
     async write() {
-      // When Redis refuses the database, ioredis reports nothing and continues in database 0; SELECT reports
-      // it.
+      // When Redis refuses the database, ioredis continues in database 0 without a word; SELECT reports it.
       if (database > 0) await client.select(database)
       // Both ways in which scripts are sent.
       await Promise.all(

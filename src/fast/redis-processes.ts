@@ -48,10 +48,7 @@ export async function openProcesses({ link, seal, jobs }: ProcessesOptions): Pro
   const id = randomUUID()
   let known: number | null = null
 
-  /**
-   * Never rejects; returns the failure or null. The link decides from its failures whether Redis is
-   * unavailable.
-   */
+  /** Never rejects; returns the failure or null. The link judges by its failures whether Redis is up. */
   async function act(): Promise<Error | null> {
     let failure: Error | null = null
     const send = async () => {

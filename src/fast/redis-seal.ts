@@ -43,17 +43,13 @@ const maxRemembered = 4096
 /** Clients choose what is in some keys: long ones are not remembered. */
 const maxRememberedLength = 1024
 
-/**
- * Derives the keys for names and values from one 32-byte secret. `prefix` starts every name. Throws for a
- * secret of another length.
- */
+/** Derives the keys for names and values from a 32-byte secret; throws for another length. */
 export function makeSeal(secret: Uint8Array, prefix: string): Seal {
   if (secret.byteLength !== 32) throw new Error('the cache key must have 32 bytes')
   const nameKey = derive(secret, 'tributary kv names')
   const valueKey = derive(secret, 'tributary kv values')
 
-  // One key per value: with a single key and random nonces, a busy service would reach the GCM bound of 2^32
-  // values within weeks.
+  // One key per value: one key with random nonces would reach the GCM bound of 2^32 values within weeks.
   const keyOf = (salt: string) => createHmac('sha256', valueKey).update(salt).digest()
 
   const digest = (text: string) =>

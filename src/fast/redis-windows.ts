@@ -9,8 +9,7 @@ import type { RedisLink } from './redis-link.ts'
 import { readPair, readTriple } from './redis-reply.ts'
 import type { Seal } from './redis-seal.ts'
 
-// After Redis was unavailable, a process sends the count it knew, the requests it counted meanwhile, and the
-// time left.
+// After an outage of Redis a process sends the count it knew, what it counted meanwhile, and the time left.
 const readLua = (first: number, window?: string) => `
 local count, left
 ${countLua("redis.call('GET', KEYS[1])", window)}
@@ -37,8 +36,7 @@ if ARGV[${first}] then
 end
 `
 
-// Returns whether the request is allowed, the count, and the milliseconds left. A count of 0 means no window
-// is running.
+// Returns whether it is allowed, the count, and the milliseconds left. A count of 0: no window is running.
 const takeLua = `${readLua(3, 'ARGV[2]')}
 local limit = tonumber(ARGV[1])
 local window = tonumber(ARGV[2])
@@ -256,10 +254,7 @@ function reportCounts(shared: Shared, key: WindowKey): Maybe<void> {
   )
 }
 
-/**
- * Calls `send` with the counts that Redis missed while it was unavailable: once, and again only if sending
- * failed.
- */
+/** Calls `send` with the counts that an unavailable Redis missed: once, and again if sending failed. */
 async function withNews(
   { local, era }: Shared,
   key: WindowKey,

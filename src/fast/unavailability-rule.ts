@@ -5,10 +5,7 @@
  * unavailable.
  */
 export interface UnavailabilityRule {
-  /**
-   * Commands that miss their deadline within this time of the first belong to one stall; equal to a command's
-   * deadline.
-   */
+  /** Deadlines missed within this time of the first are one stall; equal to a command's deadline. */
   readonly stallMs: number
   /** Unavailable after this many stalls without an answer between them … */
   readonly inARow: number

@@ -63,8 +63,7 @@ export function makeWindowPool(maxWindows: number): WindowPool {
   }
 
   function makeRoom(now: number): void {
-    // Removes one expired window from each list per addition, so that expired ones do not stay until the pool
-    // is full.
+    // Removes one expired window from each list per addition: they do not stay until the pool is full.
     for (const list of [open, usedUp]) {
       const expired = findExpired(list, now)
       if (expired !== null) remove(expired)

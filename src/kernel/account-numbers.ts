@@ -7,10 +7,7 @@
 
 const hidden = 'xxxx'
 
-/**
- * Separators allowed between the digits of one number. They include slashes and dots, because people type
- * both.
- */
+/** Separators allowed between the digits of one number. People type slashes and dots too. */
 const between = '[ ./\\\\_|·\u200b-]{0,8}'
 /** No account number is longer than this; longer numbers would only slow the pattern down. */
 const maxCharacters = 64
@@ -74,10 +71,7 @@ const isCompactDate = (digits: string) =>
     digits,
   )
 
-/**
- * Twelve digits or more are a card or an account number; eleven are one when they start like a branch number
- * (BSB).
- */
+/** Twelve digits or more are a card or an account number; eleven are when they start like a BSB. */
 const judgeRun: Judge = ({ found, text }) => {
   const { length } = digitsOf(text)
   if (isYears(text)) return null
@@ -93,10 +87,7 @@ const judgeBranch: Judge = ({ inner }) => (inner === null ? null : { ...inner, b
 const judgeBlock: Judge = ({ found, text }) =>
   isCompactDate(text) ? null : { ...found, by: masked(text) }
 
-/**
- * After a word such as "account": six digits without separators, or seven with separators that do not start
- * with a year.
- */
+/** After a word such as "account": six digits, or seven with separators that do not start with a year. */
 const judgeNamed: Judge = ({ inner, innerText }) => {
   const isWhole = /^\d+$/.test(innerText)
   const { length } = digitsOf(innerText)
@@ -192,10 +183,7 @@ function toPlain(character: string): string {
   return /^\p{Cf}$/u.test(character) ? filler : character
 }
 
-/**
- * Unicode, chapter 4.6: the decimal digits of every script are ten consecutive code points that start at a
- * code ending in 0 or in 6.
- */
+/** Unicode 4.6: the decimal digits of every script are ten code points from one that ends in 0 or in 6. */
 function digitValue(character: string): number {
   const code = character.codePointAt(0) ?? 0
   const low = code % 16

@@ -33,10 +33,7 @@ export function parseDecimal(text: string): Decimal | null {
   return withoutNegativeZero((sign === '-' ? '-' : '') + shiftPoint(whole, fraction, exponent))
 }
 
-/**
- * Moves the decimal point of `whole.fraction` by `exponent` places: "1.50" by 1 is "15.0", "1" by -7 is
- * "0.0000001".
- */
+/** Moves the point of `whole.fraction` by `exponent` places: "1.50" by 1 is "15.0", "1" by -2 is "0.01". */
 function shiftPoint(whole: string, fraction: string, exponent: number): string {
   const point = whole.length + exponent
   const digits = whole + fraction
@@ -85,10 +82,7 @@ export function toScaled(value: Decimal, places: number): bigint {
   return BigInt(value.replace('.', '') + '0'.repeat(missing))
 }
 
-/**
- * The inverse of `toScaled`: an integer count of 10^-places as plain text with exactly `places` fraction
- * digits.
- */
+/** The inverse of `toScaled`: a count of 10^-places as plain text with exactly `places` fraction digits. */
 export function fromScaled(units: bigint, places: number): Decimal {
   const sign = units < 0n ? '-' : ''
   const digits = (units < 0n ? -units : units).toString().padStart(places + 1, '0')

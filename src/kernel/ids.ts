@@ -28,10 +28,7 @@ export type UpstreamId = Id<'upstream'>
 
 const uuidPattern = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/
 
-/**
- * The canonical lower-case form of a UUID given in any case (reading R12), or null when the text is not a
- * UUID.
- */
+/** The canonical lower-case form of a UUID given in any case (reading R12); null when it is none. */
 export function parseUuid<Name extends Id<string>>(text: string): Name | null {
   if (text.length !== 36) return null
   const lower = text.toLowerCase()

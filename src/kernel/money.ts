@@ -46,10 +46,7 @@ export function parseCurrency(text: string): string | null {
   return /^[A-Z]{3}$/.test(text) ? text : null
 }
 
-/**
- * The amount with the fraction digits of its currency, rounded half to even; `isRounded`: finer digits were
- * lost.
- */
+/** The amount with its currency's fraction digits, rounded half to even; `isRounded`: digits were lost. */
 export function roundToCurrency(
   amount: Decimal,
   currency: string,

@@ -7,10 +7,7 @@ import type { Millis } from './time.ts'
 /** Longer waits are shortened to a day. */
 export const maxRetryAfterSeconds = 86_400
 
-/**
- * The weekday is present but not needed. RFC 9110 §5.6.7 requires reading all three date forms, though only
- * the first may be sent.
- */
+/** The weekday is not needed. RFC 9110 §5.6.7 requires reading all three forms, and sending the first. */
 const dateForms: readonly RegExp[] = [
   /^\w{3}, (?<day>\d\d) (?<month>\w{3}) (?<year>\d{4}) (?<time>\d\d:\d\d:\d\d) GMT$/,
   /^\w{6,9}, (?<day>\d\d)-(?<month>\w{3})-(?<year>\d\d) (?<time>\d\d:\d\d:\d\d) GMT$/,

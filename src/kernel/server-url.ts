@@ -13,8 +13,7 @@ export interface ServerUrl {
 export function parseServerUrl(text: string): ServerUrl | null {
   const url = URL.parse(text)
   if (url !== null) return { url, host: url.host }
-  // The standard allows no user without a host; libpq and the driver do:
-  // postgresql://user@/database?host=/folder.
+  // libpq and the driver allow a user without a host, the standard does not: postgresql://user@/db?host=/dir.
   const filled = URL.parse(text.replace('@/', '@no-host.invalid/'))
   return filled === null ? null : { url: filled, host: '' }
 }
@@ -22,10 +21,7 @@ export function parseServerUrl(text: string): ServerUrl | null {
 const rule =
   'a URL with user and password percent-encoded: @ is %40, / is %2F, ? is %3F, # is %23, % is %25'
 
-/**
- * How it should be, where a password that is not percent-encoded would be cut up, or cannot be decoded; null:
- * all is well.
- */
+/** How it should be, where an unencoded password would be cut up or cannot be decoded; null: all is well. */
 export function findUnencoded(text: string): string | null {
   const rest = text.slice(text.indexOf('://') + 3)
   const end = rest.search(/[/?#]/)

@@ -93,10 +93,7 @@ function hasDividers(text: Uint8Array, from: number): boolean {
   )
 }
 
-/**
- * Two digits as a number; for anything else a number so far below zero that every sum with it stays below
- * zero.
- */
+/** Two digits as a number; for anything else a number so far below zero that every sum stays there. */
 function pair(text: Uint8Array, at: number): number {
   const tens = (text[at] ?? 0) - 48
   const ones = (text[at + 1] ?? 0) - 48
@@ -133,10 +130,7 @@ function offsetSeconds(text: Uint8Array, at: number, to: number): number | null 
   return (hours * 3600 + minutes * 60) * (sign === minus ? -1 : 1)
 }
 
-/**
- * Days of the proleptic Gregorian calendar since 1970-01-01; years are counted from March, so that the leap
- * day is last.
- */
+/** Days since 1970-01-01 (proleptic Gregorian); years are counted from March: the leap day is last. */
 function daysSinceEpoch(year: number, month: number, day: number): number {
   const marchYear = month <= 2 ? year - 1 : year
   const era = Math.floor(marchYear / 400)

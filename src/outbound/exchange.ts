@@ -44,10 +44,7 @@ export function exchange(dispatcher: Dispatcher, asked: HttpExchange): Promise<H
   /** Why the exchange was ended from here; the dispatcher learns it when the request begins. */
   let ending: Error | null = null
 
-  /**
-   * `error`: null after a whole answer. An error is not made for nothing: its stack takes as long as a
-   * signature.
-   */
+  /** `error`: null after a whole answer. No error is made for nothing: its stack costs a signature. */
   function settle(error: Error | null): void {
     clearTimeout(timer)
     stop.removeEventListener('abort', onStop)

@@ -11,10 +11,7 @@ export interface GivenNumber {
   readonly mask: string | null
 }
 
-/**
- * The name without these numbers in any spelling, and without anything that has the shape of an account
- * number.
- */
+/** The name without these numbers in any spelling, and without anything shaped like an account number. */
 export function hideNumbers(name: string, given: readonly GivenNumber[]): string {
   const own = given.reduce(
     (shown, { number, mask }) => (number ? hideAccountNumber(shown, number, mask) : shown),

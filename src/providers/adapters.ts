@@ -56,8 +56,7 @@ export function makeAdapters({ access, budget, ...shared }: AdapterOptions): Ada
     const throttle = limits === null ? unlimited : budget(name, limits)
     const accountThrottle =
       accountBudget === undefined ? unlimited : budget(`${name}-account`, accountBudget)
-    // The compiler cannot see that access and maker belong to the same provider; `ProviderAccess` is derived
-    // from the makers.
+    // The compiler cannot see that access and maker are one provider's; `ProviderAccess` has them by name.
     const make = makers[name] as (options: object) => Adapter
     adapters[name] = make({ ...own, ...shared, throttle, accountThrottle })
   }

@@ -17,10 +17,7 @@ export interface BudgetOptions extends BudgetLimits {
   readonly name: string
 }
 
-/**
- * `of` names a person's credentials or an account where each has a budget of its own; it must not reveal
- * them.
- */
+/** `of` names a person's credentials or an account with a budget of its own; it must not reveal them. */
 export interface Budget {
   (
     call: CallContext,

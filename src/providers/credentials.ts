@@ -33,10 +33,7 @@ export interface Identity {
    * and the consents behind it are not ended at the provider unless that was asked for.
    */
   readonly isPersonal: boolean
-  /**
-   * What the person does when nothing is found with these credentials; absent: they give consent at the
-   * provider.
-   */
+  /** What to do when nothing is found with these credentials; absent: give consent at the provider. */
   readonly ifNothing?: string
 }
 

@@ -15,10 +15,7 @@ export type UpstreamFailure =
       readonly detail: string
       readonly isPersonal?: true
     }
-  /**
-   * A 404 on an account that may have moved to another id, so the list of accounts must be read again
-   * (Akahu).
-   */
+  /** A 404 on an account that may have moved to another id: list the accounts again (Akahu). */
   | { readonly kind: 'account_gone'; readonly detail: string }
   /** 5xx, timeout, refused or reset connection. `status` null when no answer came. */
   | { readonly kind: 'unavailable'; readonly status: number | null; readonly detail: string }
@@ -38,10 +35,7 @@ export type UpstreamFailure =
     }
   /** What only the operator can fix: our app credentials, a retired endpoint (reading R20a). */
   | { readonly kind: 'misconfigured'; readonly status: number; readonly detail: string }
-  /**
-   * The provider is still preparing the data (SnapTrade 425, first sync; reading R20a); `of` names the data
-   * where known.
-   */
+  /** The provider is still preparing the data (SnapTrade 425; reading R20a); `of` names it where known. */
   | { readonly kind: 'preparing'; readonly detail: string; readonly of?: string }
 
 /** The message for callers when a consent is lost (reading R20b). */

@@ -164,8 +164,7 @@ function asUpstreamError(
   error: unknown,
 ): UpstreamError | null {
   if (error instanceof UpstreamError) return error
-  // When the accounts were refreshed on the way (one had moved), the provider's error is the cause of a
-  // public error.
+  // When accounts were refreshed on the way (one had moved), the provider's error is a public one's cause.
   if (error instanceof ApiError && error.cause instanceof UpstreamError) return error.cause
   const timedOut =
     signal.aborted && signal.reason instanceof DOMException && signal.reason.name === 'TimeoutError'

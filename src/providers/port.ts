@@ -216,10 +216,7 @@ interface AdapterBase extends OperatorWords {
   probe?(call: CallContext): Promise<ProbeReply>
   /** Absent: the provider sends none, or what verifies them is not configured. */
   readonly webhooks?: WebhookReceiver
-  /**
-   * How a person gives consent in a browser; absent: people link by keys of their own, or not at all, in this
-   * mode.
-   */
+  /** How a person gives consent in a browser; absent: people link by keys of their own or not at all. */
   readonly linking?: Linking
   /** Closes the connection pool. */
   close(): Promise<void>
@@ -241,10 +238,7 @@ export interface RowsQuery {
   /** Exactly one account was requested, so the provider is asked for that one only. */
   readonly scoped: boolean
   readonly window: TimeWindow
-  /**
-   * The user's zone: dates are shown in it, and a row with only a day counts at the first instant of the day
-   * in it (R16a).
-   */
+  /** The user's zone: dates are shown in it, and a row of a day counts at its first instant there (R16a). */
   readonly zone: Zone
 }
 
@@ -269,10 +263,7 @@ export interface RowPage<Row> {
   readonly length: number
   /** The next page; null at the end. */
   readonly next: PageCursor | null
-  /**
-   * Further cursors after `next` that are already known (numbered pages), so that several pages can be read
-   * concurrently.
-   */
+  /** Further cursors after `next` that are known (numbered pages), to read several pages at once. */
   readonly ahead: readonly PageCursor[]
   /** The provider's own count of all rows of any kind; null where it gives none (cursors). */
   readonly total: number | null
@@ -366,10 +357,7 @@ export interface BrokerageAdapter extends AdapterBase {
   readonly category: 'brokerage'
   /** Returns an empty list as it is; the caller then calls `confirmEmpty` once for all empty accounts. */
   holdings(query: HoldingsQuery, call: CallContext): Promise<readonly Holding[]>
-  /**
-   * Newest first. Always called with exactly one account, because the provider lists activities per account
-   * only.
-   */
+  /** Newest first. Called with exactly one account, because the provider lists activities by account. */
   readonly trades: RowReader<TradePage>
 }
 

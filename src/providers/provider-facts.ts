@@ -11,10 +11,7 @@ export interface LinkField {
   readonly value: string
   readonly help: string
   readonly isSecret?: true
-  /**
-   * How every such key begins, so that it is told apart from those of other providers; absent: it is not
-   * known.
-   */
+  /** How every such key begins, to tell it apart from those of other providers; absent: not known. */
   readonly begins?: string
   /**
    * The field in a form for people, where they give a key of their own; absent: it is not asked for there.
@@ -26,10 +23,7 @@ export interface LinkField {
 
 /** How many calls we make to a provider that limits them (`budget.ts`). */
 export interface BudgetLimits {
-  /**
-   * Calls in one window: of the whole application, or of each person's credentials where the adapter names
-   * them.
-   */
+  /** Calls in one window: of the whole application, or of each person where the adapter names them. */
   readonly calls: number
   readonly windowMs: number
   /** Calls that background work must leave for users. */
@@ -84,10 +78,7 @@ export interface ProviderFacts {
   readonly budget: BudgetLimits | null
   /** Of each account, in addition; absent: accounts have no limit of their own. */
   readonly accountBudget?: BudgetLimits
-  /**
-   * Hours that lie between two reads of a connection's rows by schedule; null: every scheduled sync reads
-   * them.
-   */
+  /** Hours that lie between two reads of a connection's rows by schedule; null: every sync reads them. */
   readonly scheduledReadHours: number | null
   /**
    * True where people may link with keys of their own: the adapter then works without credentials of this

@@ -127,8 +127,7 @@ async function send(
     if (response.status < 500) call.onAnswer?.()
     return response
   } catch (error) {
-    // An abort by the caller or by `close` is not a provider failure: a stopping process must not open a
-    // breaker.
+    // An abort by the caller or by `close` is no provider failure: a stopping process opens no breaker.
     const ended = [call.signal, closing.signal].find((signal) => signal.aborted)
     record(ended === undefined ? 'error' : 'aborted')
     if (ended !== undefined) throw ended.reason
@@ -207,10 +206,7 @@ function errorCode(error: unknown): string {
   return typeof code === 'string' ? code : ''
 }
 
-/**
- * A connection that was reset before any byte arrived, e.g. a kept-alive one that the provider had just
- * closed.
- */
+/** A connection that was reset before any byte arrived, e.g. a kept-alive one that was just closed. */
 function isResetBeforeAnswer(error: unknown): boolean {
   if (error instanceof BodyError) return false
   return ['UND_ERR_SOCKET', 'ECONNRESET', 'EPIPE'].includes(errorCode(error))

@@ -11,10 +11,7 @@ const maxTextLength = 256
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })
 
-/**
- * Whether the text is the Base64 of these bytes, exactly as it is written; in a time that does not depend on
- * the text.
- */
+/** Whether the text is exactly the Base64 of these bytes, in a time that does not depend on it. */
 export function isBase64Of(bytes: Uint8Array, text: string): boolean {
   const expected = Buffer.from(Buffer.from(bytes).toString('base64'))
   const given = Buffer.from(text)

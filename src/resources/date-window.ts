@@ -37,10 +37,7 @@ export type Moment =
 const formatRule =
   'Must be YYYY-MM-DD or RFC3339 with timezone (Z or +HH:MM), e.g. 2026-11-20 or 2026-11-20T09:00:00+11:00'
 
-/**
- * Reads both bounds; throws invalid_dates, invalid_date_range or from_too_old. A missing `to` means now (or
- * no bound).
- */
+/** Reads both bounds; throws invalid_dates, invalid_date_range or from_too_old. No `to`: now, or no bound. */
 export function readDateWindow(parameters: DateParameters, rules: DateRules): TimeWindow {
   const from = parameters.from === undefined ? null : readBound(parameters.from)
   const to = parameters.to === undefined ? null : readBound(parameters.to)

@@ -16,10 +16,7 @@ export interface Followed {
   readonly call: CallContext
 }
 
-/**
- * Runs `read`, and a second time when accounts have moved. When nothing has changed, the first failure is
- * thrown.
- */
+/** Runs `read`, and a second time when accounts have moved. Where none has, the first failure is thrown. */
 export async function followMoved<Result>(
   { deps, target, find, call }: Followed,
   read: (target: Target) => Promise<Result>,

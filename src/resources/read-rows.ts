@@ -33,10 +33,7 @@ export interface RowsBody<Row> {
   pagination: Pagination
 }
 
-/**
- * Reads the window; throws ApiError. `finish` turns a row and its number among identical ones into the public
- * row.
- */
+/** Reads the window; throws ApiError. `finish` makes a row, with its number among equal ones, public. */
 export async function readRows<Page extends RowPage<unknown>>(
   given: { readonly deps: ReadDeps; readonly context: ReadContext },
   request: RowsRequest<Page>,
@@ -113,8 +110,7 @@ function toReading<Page extends RowPage<unknown>>(
       },
     },
     truncated: !window.complete,
-    // An empty page of an unfinished read is requested again until its rows are read, so it must not be
-    // cached.
+    // An empty page of an unfinished read is requested again until rows are read: it must not be cached.
     cacheable: !(cutShort && data.length === 0),
   }
 }

@@ -92,8 +92,7 @@ async function findConnection(
 
 function chooseAccounts(rows: readonly AccountRow[], query: TargetQuery): readonly AccountRow[] {
   const wanted = query.accountIds ?? (query.accountId === undefined ? null : [query.accountId])
-  // Not in the order of the store, which a change of a row moves and which a snapshot depends on (reading
-  // R19).
+  // Not in the order of the store, which changes of rows move and snapshots depend on (reading R19).
   if (wanted === null) return sortAccounts(rows)
   const known = new Map(rows.map((row) => [row.id, row]))
   const chosen = new Map<AccountId, AccountRow>()

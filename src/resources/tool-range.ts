@@ -36,8 +36,7 @@ export function readToolRange(
   if (from === null) {
     if (to === null) return { from: addDays(zone.dayOf(now), -maxDays) }
     const { text } = shift(to, -maxDays, zone)
-    // A year before 0000 has a sign, which no date format accepts, so the bound would be refused although it
-    // was not given.
+    // A year before 0000 has a sign, so a bound that was not given would be refused.
     return toTexts(text.startsWith('-') ? earliest[to.kind] : text, given.to)
   }
   const latest = shift(from, maxDays, zone)

@@ -86,8 +86,7 @@ function findPlainHttp(config: Draft): string[] {
       ? []
       : [`${name} is plain http on a public host: keys and tokens are sent unencrypted.`],
   )
-  // A host name that means this machine, although other machines are served (docs/operations/install.md, The
-  // proxy).
+  // A host name that means this machinealthough others are served (docs/operations/install.md, The proxy).
   const { baseUrl } = config
   if (!config.listener.isLoopback && baseUrl?.startsWith('http:') && isLoopbackUrl(baseUrl)) {
     plain.push('HOST is not a loopback address and BASE_URL is plain http: cookies are not Secure.')

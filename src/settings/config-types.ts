@@ -83,10 +83,7 @@ export interface Config {
     readonly retentionHours: number
   }
   readonly mcpMaxAnswerBytes: number
-  /**
-   * The variables that are set, in the order of the documentation, in a form that may be shown: secrets
-   * masked.
-   */
+  /** The variables that are set, in the order of the documentation, with secrets masked. */
   readonly given: readonly { readonly name: SettingName; readonly shown: string }[]
   /** The `.env` that was read, and the variables whose value comes from it; null when there was none. */
   readonly environmentFile: { readonly path: string; readonly names: readonly SettingName[] } | null

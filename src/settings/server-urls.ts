@@ -35,16 +35,10 @@ function serverUrl({ schemes, expects, findFault }: Rules, texts: Texts): UrlSet
   }
 }
 
-/**
- * What the driver knows of TLS, spelt as it must be. Of any other name it takes no notice, and connects
- * without TLS.
- */
+/** What the driver knows of TLS, spelt as it must be. Other names it ignores, and connects without. */
 const tlsParameters = ['ssl', 'sslmode', 'sslrootcert', 'sslcert', 'sslkey', 'sslnegotiation']
 
-/**
- * The modes that do what they say. What may fall back to no TLS gives no security, and the driver has no such
- * fallback.
- */
+/** The modes that do what they say: a fallback to no TLS gives no security, and the driver has none. */
 const sslModes = ['disable', 'require', 'verify-ca', 'verify-full', 'no-verify']
 
 export const databaseUrl = (texts: Texts): UrlSetting =>

@@ -32,10 +32,7 @@ const mappedBits = 96
 const mapped = new BlockList()
 mapped.addSubnet('::ffff:0:0', mappedBits, 'ipv6')
 
-/**
- * Reads `false` or a comma-separated list of addresses and CIDRs; undefined when an entry is neither, or all
- * are everybody.
- */
+/** Reads `false` or a list of addresses and CIDRs; undefined when one is neither, or all are everybody. */
 export function parseTrustedProxies(text: string): TrustedProxies | undefined {
   if (text === 'false') return noProxies
   const list = text.split(',').map((entry) => entry.trim())

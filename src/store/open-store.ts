@@ -53,10 +53,7 @@ export interface OpenStoreOptions {
   /** Where the operator keeps the keys, for messages; `ENCRYPTION_KEY` when absent. */
   readonly encryptionKeysIn?: string
   readonly log?: StoreLog
-  /**
-   * Only for due times that no caller gives: of syncs, and of mails about connections; the system's when
-   * absent.
-   */
+  /** For due times that no caller gives (syncs, mails about connections); the system's when absent. */
   readonly clock?: Clock
   /** Absent: there is no mail server, and no mail is queued. */
   readonly reconnectDueAt?: ReconnectDueAt
@@ -111,10 +108,7 @@ function toOpenError(error: unknown, { databaseUrl, dataDir }: OpenStoreOptions)
   return new StoreOpenError('unreachable', `${place}${toAdvice(error)}`, { cause: error })
 }
 
-/**
- * One transaction: when several processes start at once, one prepares the schema and the others find it
- * prepared.
- */
+/** One transaction: of several processes that start at once, one prepares the schema. */
 async function prepareSchema(
   engine: Engine,
   mode: StoreMode,

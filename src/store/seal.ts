@@ -135,10 +135,7 @@ function keyOf(sealed: Uint8Array): string {
   return Buffer.from(sealed.subarray(1, 1 + fingerprintBytes)).toString('hex')
 }
 
-/**
- * What `open` returns, or null: one row that cannot be decrypted must not affect the others of a transaction
- * or a list.
- */
+/** What `open` returns, or null: one row that cannot be decrypted must not affect the others. */
 export function openOrNull<Secret>(open: () => Secret): Secret | null {
   try {
     return open()

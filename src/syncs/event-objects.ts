@@ -57,10 +57,7 @@ export function toTransactionObject(row: Transaction, details: TransactionDetail
   }
 }
 
-/**
- * The amount is written apart: it may have any number of digits, for which `JSON.stringify` would take twice
- * as long.
- */
+/** The amount is written apart: `JSON.stringify` would take twice as long for its many digits. */
 function writeTransaction(row: Transaction, details: TransactionDetails): string {
   const currency = details.currency
   const amount = toMinorUnits(row.amount, currency.toUpperCase())

@@ -124,10 +124,7 @@ interface Work {
   readonly signal: AbortSignal
 }
 
-/**
- * Users' requests take precedence. A consent that is lost meanwhile is stored. The breaker counts only users'
- * requests (reading R21).
- */
+/** Users' requests go first. A consent lost meanwhile is stored. Only users' requests count (reading R21). */
 function inBackground<T>(
   guard: Guard,
   { sync, target, signal }: Work,

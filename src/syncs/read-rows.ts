@@ -87,8 +87,7 @@ export async function readSyncRows(
     return
   }
   const asked = { what: 'transactions', accounts } as const
-  // Reading R20b: an account whose rows cannot be read yet has none that are gone, and the run writes
-  // nothing.
+  // Reading R20b: an account whose rows cannot be read yet has lost none, and the run writes nothing.
   const trades =
     accounts.length === 1
       ? adapter.trades
@@ -129,10 +128,7 @@ const patient = <Page extends RowPage<unknown>>(reader: RowReader<Page>): RowRea
 const maxWaits = 3
 const maxWaitSeconds = 60
 
-/**
- * No client waits for a run: a short wait for a limit costs less than reading every page again in the next
- * run.
- */
+/** No client waits for a run: a short wait costs less than reading every page again later. */
 async function waitForLimit<Page>(
   { signal }: CallContext,
   read: () => Promise<Page>,

@@ -117,10 +117,7 @@ async function keep(
   return counts
 }
 
-/**
- * The keys of the events are durable before the transaction begins; if the run then fails, a sweep deletes
- * them.
- */
+/** The events' keys are durable before the transaction begins; if the run fails, a sweep deletes them. */
 function seal(
   { store, makeEvents }: SyncDeps,
   {
@@ -235,8 +232,7 @@ async function giveUp(
     })
   } catch (cause) {
     if (cause instanceof LeaseLostError) return { kind: 'lost' }
-    // The store is unavailable: the lease expires, and the process that claims the connection next reads it
-    // again.
+    // The store is unavailable: the lease expires, and whoever claims the connection next reads again.
     return { kind: 'failed', failure, error: new AggregateError([error, cause], 'not even ended') }
   }
   return { kind: 'failed', failure, error }

@@ -33,10 +33,7 @@ export type SyncNow = (by: By, connectionId: ConnectionId) => Promise<SyncAnswer
 export interface SyncNowParts {
   readonly deps: Pick<SyncDeps, 'store' | 'clock'>
   readonly runs: Pick<Runs, 'places' | 'start' | 'giveBack' | 'find' | 'stop'>
-  /**
-   * Shorter than the limits of the admin listener and the command line; a longer run continues without its
-   * caller.
-   */
+  /** Shorter than the limits of admin listener and command line; a longer run continues alone. */
   readonly waitMs?: number
   readonly pollMs?: number
 }
@@ -109,10 +106,7 @@ function goesOn(): ApiError {
   })
 }
 
-/**
- * Runs it, or joins the run in progress; runs it afterwards when that one read no rows because of the
- * schedule.
- */
+/** Runs it, or joins the run in progress; runs it afterwards when that one read no rows by schedule. */
 async function request(parts: SyncNowParts, asked: Request): Promise<SyncAnswer> {
   const { store, clock } = parts.deps
   for (let noted = false; ; ) {
@@ -159,10 +153,7 @@ async function claim(
   }
 }
 
-/**
- * A run of the schedule that was not to read rows yet makes no event. Without a ledger no run does: another
- * one would not either.
- */
+/** A scheduled run that was not to read rows yet, or one without a ledger, makes no event. */
 async function leftRowsOut(
   { deps }: SyncNowParts,
   { userId }: Request,

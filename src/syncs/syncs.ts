@@ -19,10 +19,7 @@ export interface Syncs {
   readonly tasks: readonly PeriodicTask[]
   /** Called whenever a run of this process has ended, so that another can start. */
   onFree(listener: () => void): void
-  /**
-   * Runs in progress have `graceMs` to end, then they are aborted and their leases released. Stop the tasks
-   * first.
-   */
+  /** Runs have `graceMs` to end, then they are aborted and their leases released. Stop the tasks first. */
   close(graceMs: number): Promise<void>
 }
 

@@ -69,10 +69,7 @@ export function makeRunSweep({ syncs, clock }: WorkerDeps): PeriodicTask {
   }
 }
 
-/**
- * Repairs due times and leases of a clock that has been set back since: no sync waits until the clock is
- * there again.
- */
+/** Repairs due times and leases of a clock that was set back: no sync waits until it is there again. */
 export function makeSyncWaitCheck(
   { syncs, clock }: Pick<WorkerDeps, 'syncs' | 'clock'>,
   intervalMinutes: number,

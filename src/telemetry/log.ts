@@ -67,10 +67,7 @@ function openStdout(onFailure: () => void = () => {}): DestinationStream {
   return stdout
 }
 
-/**
- * Control characters in a path or name from outside could control the terminal: they are replaced by dots
- * (JSON escapes them).
- */
+/** Control characters in a path or name could control the terminal: dots replace them (JSON escapes them). */
 function calm(line: string): string {
   return line.replace(/\\u00[01][0-9a-f]|[\u007f-\u009f]/gi, '·')
 }

@@ -26,10 +26,7 @@ interface CountedRequest {
 
 /** Extends `UpstreamReport`, so that adapters can receive the metrics directly. */
 export interface Metrics extends UpstreamReport {
-  /**
-   * A request of an operation was answered (or its client disconnected: 499). Statuses are ours: a bounded
-   * set.
-   */
+  /** A request of an operation was answered (or its client left: 499). Statuses are ours: a bounded set. */
   request(event: CountedRequest): void
   breakerOpened(provider: Provider): void
   /** A webhook of a provider arrived; `outcome`: what became of it, in a word of the code. */
@@ -42,10 +39,7 @@ export interface Metrics extends UpstreamReport {
   backgroundFailed(task: string): void
   /** One run of a periodic task ended. */
   backgroundRan(task: string, outcome: 'done' | 'failed'): void
-  /**
-   * Shared fast state became unavailable (1) or available again (0); meanwhile this process uses its own
-   * memory.
-   */
+  /** Shared fast state became unavailable (1) or available again (0); meanwhile memory serves. */
   sharedStateUnavailable(connection: 'limits' | 'cache', isUnavailable: boolean): void
   readonly webhooks: WebhookMetrics
   readonly syncs: SyncReport
@@ -61,10 +55,7 @@ export interface Metrics extends UpstreamReport {
 /** Upper bounds in seconds. */
 const requestBounds = [0.001, 0.005, 0.025, 0.1, 0.5, 2, 10, 60]
 const exchangeBounds = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 30]
-/**
- * Limit of distinct names that come from code but not from a closed type; further ones are counted as
- * `other`.
- */
+/** Limit of distinct names from code that no closed type bounds; further ones are counted as `other`. */
 const maxNames = 100
 /** What an alert watches (deploy/alerts.yaml). */
 const refusedWebhooks = ['unsigned', 'forged', 'too_old', 'unreadable', 'unverified']
@@ -248,8 +239,7 @@ function addProcessGauges(
   gauge('nodejs_eventloop_lag_p99_seconds', 'Event-loop delay since the last scrape, p99.', () => {
     return toSeconds(loop.percentile(99))
   })
-  // Must be the last of the three: gauges are read in the order in which they were made, and this one resets
-  // the histogram.
+  // Must be the last of the three: gauges are read in the order of making, and this resets the histogram.
   gauge(
     'nodejs_eventloop_lag_max_seconds',
     'Event-loop delay since the last scrape, maximum.',

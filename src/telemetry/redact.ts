@@ -10,10 +10,7 @@ const mask = '[secret]'
 const secretName =
   '(?:authorization|cookie|signature|password|passwd|passphrase|secret|token|consumer[_-]?key|api[_-]?key|encryption[_-]?key|private[_-]?key|code[_-]?verifier|akahu-id)s?'
 const name = `[\\w-]{0,40}?${secretName}`
-/**
- * In running text a name must start at a word boundary: otherwise long words would need about forty attempts
- * per letter.
- */
+/** In running text a name starts at a word boundary: long words would need forty attempts per letter. */
 const word = `(?<![\\w-])${name}`
 
 /** A match means only that the replacements below must run. */
@@ -29,8 +26,7 @@ const replacements: readonly (readonly [RegExp, string])[] = [
     ),
     `$1"${mask}"`,
   ],
-  // The same inside a string value (JSON in an error message): there quotes are escaped, those of values
-  // twice.
+  // The same inside a string value (JSON in an error message): quotes are escaped, those of values twice.
   [
     new RegExp(
       `(\\\\"${name}\\\\"\\s*:\\s*)(?:\\\\"(?:[^"\\\\]|\\\\\\\\(?:\\\\.|[^"\\\\]))*\\\\"|\\[[^\\]]*\\]|-?\\d[\\w.+-]*)`,
@@ -47,8 +43,7 @@ const replacements: readonly (readonly [RegExp, string])[] = [
   [new RegExp(`(${word}\\s*[:=]\\s*)[^\\s"'\\\\&;,[\\]{}]+`, 'gi'), `$1${mask}`],
   [new RegExp(`(${word}\\s*[:=]\\s*\\\\+")[^"\\\\]*`, 'gi'), `$1${mask}`],
   [/\b(Bearer|Basic|DPoP)(\s+)[\w.~+/=-]+/gi, `$1$2${mask}`],
-  // By format: our keys (the first six characters of their secret are public), Akahu's and Up's tokens,
-  // webhook secrets, JWTs.
+  // By format: our keys (six characters of their secret are public), tokens, webhook secrets, JWTs.
   [/(trib_[a-z]+_)[\w-]{7,}/g, `$1${mask}`],
   [/((?:user|app)_token_)\w+/g, `$1${mask}`],
   [/(whsec_)[\w+/=-]+/g, `$1${mask}`],

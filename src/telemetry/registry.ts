@@ -136,10 +136,7 @@ interface Node<Counted> {
 
 const makeNode = <Counted>(): Node<Counted> => ({ next: new Map(), series: null })
 
-/**
- * The series of one metric, in the order of their first count. They grow with the combinations of labels that
- * occur.
- */
+/** The series of one metric, in the order of their first count: one for each combination of labels. */
 function makeSeries<Label extends string, Counted>(names: readonly Label[], make: () => Counted) {
   let root = makeNode<Counted>()
   let all: Series<Counted>[] = []

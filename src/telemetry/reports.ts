@@ -129,10 +129,7 @@ function logRun(log: Log, { counts, code, error, durationMs, ...run }: SyncRunRe
   )
 }
 
-/**
- * A run that read no rows and announced nothing is logged at debug: most runs of users without an endpoint
- * are such.
- */
+/** A run that read and announced nothing is logged at debug: without an endpoint most are such. */
 function levelOf(
   result: SyncRunReport['result'],
   code: SyncRunReport['code'],
@@ -202,10 +199,7 @@ function countRefusal(metrics: Metrics, record: ReadRecord): void {
   else metrics.refused(record.caller === null ? 'preauth' : (record.operation ?? 'unknown'))
 }
 
-/**
- * Answers from the cache are counted but not logged: they would be most of the lines, with little
- * information.
- */
+/** Answers from the cache are counted but not logged: they would be most of the lines and say little. */
 function logRead(log: Log, record: ReadRecord): void {
   const level = record.status >= 500 ? 'error' : record.cache === 'HIT' ? 'debug' : 'info'
   if (!log.isLevelEnabled(level)) return

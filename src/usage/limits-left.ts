@@ -16,10 +16,7 @@ import type { Adapter, Adapters, CallsLeft, Login } from '#providers/port.ts'
 import type { Store } from '#store/ports/store.ts'
 import { SealError } from '#store/seal.ts'
 
-/**
- * A key or an agent, and what is left in this minute; null: not known, because the server that counts is
- * unavailable.
- */
+/** A key or an agent, and what is left in this minute; null: the server that counts is unavailable. */
 export interface ReaderLimits {
   readonly kind: 'key' | 'agent'
   readonly name: string

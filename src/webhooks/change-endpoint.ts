@@ -48,10 +48,7 @@ export function makeRotateEndpoint(deps: EndpointDeps): RotateEndpoint {
   }
 }
 
-/**
- * Makes the endpoint healthy: waiting deliveries are attempted at once; missed ones are sent only by a
- * replay.
- */
+/** Makes the endpoint healthy: waiting deliveries are sent at once, missed ones only by a replay. */
 export function makeEnableEndpoint(deps: EndpointDeps): ChangeEndpoint {
   return (by, id) =>
     deps.store.transact(async (tx) => {

@@ -92,10 +92,7 @@ function toChunks(draft: EventDraft): readonly Chunk[] {
   return [...chunks, chunk]
 }
 
-/**
- * Bytes of the envelope without its objects, with the longest numbers that a run with this many objects can
- * have.
- */
+/** Bytes of the envelope without objects, with the longest numbers that a run of so many can have. */
 function measureFrame(draft: EventDraft): number {
   const newCount = draft.new.length
   const updatedCount = draft.updated.length

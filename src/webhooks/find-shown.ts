@@ -23,10 +23,7 @@ export function findShown(text: string, secrets: readonly string[]): readonly Ra
   })
 }
 
-/**
- * The secret, its bytes and its text in hexadecimal, and its text in base64 wherever in a group of three
- * bytes it begins.
- */
+/** The secret, its bytes, its hexadecimal text, and its base64 at any place in a group of three bytes. */
 function listForms(base64: string): readonly string[] {
   const inGroups = [0, 1, 2].map((offset) => {
     const bytes = Buffer.from(' '.repeat(offset) + base64)

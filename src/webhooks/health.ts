@@ -6,18 +6,12 @@ import type { Millis } from '#kernel/time.ts'
 import { unreachable } from '#kernel/unreachable.ts'
 import type { EndpointRow, HealthChange } from '#store/ports/endpoints.ts'
 
-/**
- * What an attempt shows about the endpoint. `answered`: it works, and refused further attempts of this
- * delivery. `gone`: it answered 410.
- */
+/** What an attempt shows. `answered`: it works, and wants no more of this delivery. `gone`: 410. */
 export type Sign = 'succeeded' | 'failed' | 'answered' | 'gone'
 
 export const failuresUntilPaused = 5
 const msPerDay = 86_400_000
-/**
- * The owner is warned after this many days with failures only; after the last of them the endpoint is
- * disabled.
- */
+/** After so many days with failures only the owner is warned; after the last the endpoint is disabled. */
 export const warningDays = [1, 3, 5] as const
 const daysUntilDisabled = 5
 

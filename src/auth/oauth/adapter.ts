@@ -73,8 +73,7 @@ function makeRowAdapter(model: OAuthModel, deps: AdapterDeps): Adapter {
         expiresAt: now + (expiresIn ?? lifetimes.unusedClient) * 1000,
       }
       if (model === 'Interaction') return keepPending(deps, row)
-      // False when the grant was revoked meanwhile. The token is then invalid from the start, which is the
-      // correct result.
+      // False when the grant was revoked meanwhile: the token is invalid from the start, as it should be.
       await store.save(row)
       if (origin !== null) await store.trimClients(origin, maxUnusedClients)
       if (model === 'AccessToken' && payload.clientId !== undefined)
@@ -90,8 +89,7 @@ function makeRowAdapter(model: OAuthModel, deps: AdapterDeps): Adapter {
     },
     async consume(id) {
       if (await store.consume(model, toRowId(model, id), clock.now())) return
-      // Another request redeemed it after the engine had looked it up. That is reuse too (OAuth 2.1 §4.1.3,
-      // §4.3.1).
+      // Another request redeemed it after the engine's look-up. That is reuse too (OAuth 2.1 §4.1.3, §4.3.1).
       const payload = (await read(id))?.payload
       if (payload?.grantId !== undefined) await store.deleteGrant(toRowId('Grant', payload.grantId))
       if (payload !== undefined) deps.onReuse(payload)

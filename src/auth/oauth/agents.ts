@@ -65,10 +65,7 @@ export function makeAgents({ store, clock }: AgentsDeps): Agents {
   }
 }
 
-/**
- * An agent whose facts do not open still has access: it is listed, and disconnected by the id of its grant's
- * row.
- */
+/** An agent whose facts do not open has access: it is listed, and disconnected by its grant's row. */
 function toNameless({
   grantId,
   clientId,

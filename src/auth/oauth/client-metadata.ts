@@ -27,10 +27,7 @@ const maxRedirects = 20
 const maxTextLength = 2048
 const maxNameLength = 200
 
-/**
- * The fields of `metadata` that are used. A registered scope list is dropped: the client may request more
- * scopes later.
- */
+/** The fields of `metadata` that are used, without scopes: the client may request more later. */
 export function pickMetadata(metadata: Metadata): Metadata {
   return Object.fromEntries(
     kept.flatMap((name) => (Object.hasOwn(metadata, name) ? [[name, metadata[name]]] : [])),

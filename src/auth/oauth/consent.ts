@@ -38,10 +38,7 @@ export interface ConsentDeps {
 type Interaction = Awaited<ReturnType<Provider['interactionDetails']>>
 type Client = NonNullable<Awaited<ReturnType<Provider['Client']['find']>>>
 
-/**
- * Limit of grants of one person to one client that identifies itself by a document: all its installations
- * share that client id.
- */
+/** Grants of one person to one client that a document names: all its installations share that id. */
 const maxGrantsPerDocument = 10
 
 /** What the person selected; unknown names grant nothing. */
@@ -96,8 +93,7 @@ async function findWaiting(
   const { provider, isRefusal } = await deps.engine()
   try {
     const interaction = await provider.interactionDetails(request, response)
-    // A second request in this browser has replaced the cookie: the page of the first must not decide the
-    // second.
+    // A second request in this browser replaced the cookie: the first one's page must not decide it.
     const named = uidInPath(request.url ?? '', deps.consentPath)
     if (named !== null && named !== interaction.uid) return null
     const clientId = String(interaction.params.client_id)

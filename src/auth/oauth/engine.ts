@@ -29,10 +29,7 @@ export interface EngineDeps {
   readonly onFailure: (error: unknown) => void
   /** A request was refused because too many wait. */
   readonly onReachedBound: (bound: ReachedBound) => void
-  /**
-   * True when a person has consented to this client. Only then may an error redirect a browser to the
-   * client's registered address.
-   */
+  /** True when a person has consented to this client: only then may an error redirect to its address. */
   readonly hasConsent: (clientId: string) => Promise<boolean>
   readonly renderRefusal: RenderRefusal
   /** A code or refresh token was used twice and the engine revoked its grant. */
@@ -42,10 +39,7 @@ export interface EngineDeps {
 /** The largest metadata document accepted; the draft recommends 5 kB. */
 export const maxDocumentBytes = 5 * 1024
 
-/**
- * Loads the engine. On import it warns about every runtime without long-term support; ours is pinned, so that
- * warning is suppressed.
- */
+/** Loads the engine. Its warning about runtimes without long-term support is suppressed: ours is pinned. */
 export async function loadEngine(): Promise<EngineModule> {
   const { warn } = console
   console.warn = (...words: unknown[]) => {
@@ -101,10 +95,7 @@ function showRefusal(ctx: Context, { renderRefusal }: EngineDeps, refusal: OAuth
   ctx.body = renderRefusal(refusal)
 }
 
-/**
- * Retry-After for a request refused because too many wait: requests end within ten minutes, most of them
- * within one.
- */
+/** Retry-After when too many requests wait: they end within ten minutes, most within one. */
 const retryAfterSeconds = 60
 
 /**
@@ -180,8 +171,7 @@ function configure(module: EngineModule, deps: EngineDeps): Configuration {
       // A path, so that the browser keeps its host when this machine has several names.
       url: async (_ctx, interaction) => `${deps.consentPath}/${interaction.uid}`,
     },
-    // Many MCP clients never request `offline_access`. Without a refresh token a person would have to sign in
-    // every 15 minutes.
+    // Many MCP clients never request `offline_access`: without this they would sign in every 15 minutes.
     issueRefreshToken: async (_ctx, client) => client.grantTypeAllowed('refresh_token'),
     jwks: { keys: [makeUnusedKey()] },
     loadExistingGrant: async (ctx) => {

@@ -74,10 +74,7 @@ export interface OAuth {
 /** How many client documents one address may make us fetch in a minute. */
 const fetchesPerMinute = 20
 
-/**
- * Assembles the server. Its engine is loaded at the first request that needs it: most installations have no
- * agents.
- */
+/** Assembles the server. The first request that needs it loads its engine: many have no agents. */
 export function makeOAuth(options: OAuthOptions): OAuth {
   const { store, origins, clock, report } = options
   const engine = lazily(async () => buildEngine(await loadOwnEngine(options), options))

@@ -65,10 +65,7 @@ export interface ConsentRequests {
     response: ServerResponse,
     decision: ConsentDecision & { readonly plan: PlanRow; readonly input: unknown },
   ): Promise<string | null>
-  /**
-   * Refuses; resolves with where the browser goes next (`error=access_denied`), or with null when the person
-   * has to sign in again.
-   */
+  /** Refuses; resolves with where the browser goes (`error=access_denied`); null: sign in again first. */
   deny(
     request: IncomingMessage,
     response: ServerResponse,

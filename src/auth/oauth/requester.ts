@@ -24,10 +24,7 @@ export function requesterAddress(): string | null {
   return requesters.getStore()?.address ?? null
 }
 
-/**
- * Marks the current request as refused because too many wait: the edge then answers so, whatever the engine
- * answers.
- */
+/** Marks the request as refused because too many wait: the edge answers so, whatever the engine answers. */
 export function noteReachedBound(bound: ReachedBound): void {
   const requester = requesters.getStore()
   if (requester !== undefined) requester.bound = bound

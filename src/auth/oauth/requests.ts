@@ -51,10 +51,7 @@ export function settleTokenRequest(form: string, resource: string): URLSearchPar
   return params
 }
 
-/**
- * True when a token request names a resource other than ours. It is refused before the engine, so that the
- * code or token is not used up.
- */
+/** True for a token request for another resource than ours: refused before it uses up a code or token. */
 export function asksForOther(params: URLSearchParams, resource: string): boolean {
   return params.getAll('resource').some((value) => value !== '' && value !== resource)
 }

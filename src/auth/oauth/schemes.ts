@@ -4,10 +4,7 @@
  * another site or write a mail. Pure.
  */
 
-/**
- * Schemes of the web, files, scripts, browsers and operating systems, from IANA's registry of URI schemes and
- * from browsers.
- */
+/** Schemes of the web, files, scripts and systems, from IANA's registry of URI schemes and from browsers. */
 const foreign: ReadonlySet<string> = new Set(
   [
     // Transports and other networks.
@@ -37,10 +34,7 @@ const foreign: ReadonlySet<string> = new Set(
 /** Schemes that web sites can register handlers for (HTML Standard, 8.9.3). */
 const ofHandlers = /^(?:web|ext)\+/
 
-/**
- * RFC 3986 §2: the parser of URLs removes or encodes other characters, so that the address would not be the
- * one that was given.
- */
+/** RFC 3986 §2: a parser removes or encodes other characters; the address would not be the given one. */
 const ofUris = /^[A-Za-z\d\-._~:/?#[\]@!$&'()*+,;=%]*$/
 /** A host by name or address. The parser takes more, and `*` means every host in a browser's policy. */
 const hostName = /^(?:[a-z\d._-]+|\[[a-f\d:.]+\])$/
@@ -51,10 +45,7 @@ const hostName = /^(?:[a-z\d._-]+|\[[a-f\d:.]+\])$/
  */
 const withAuthority = /^https?:\/\/[^/?#@]+(?:[/?#]|$)/i
 
-/**
- * Why an answer cannot go to `uri`; null when it can. Null also for what is not a URI: the engine refuses
- * that.
- */
+/** Why an answer cannot go to `uri`; null when it can. Null for what is no URI: the engine refuses that. */
 export function findRedirectProblem(uri: string): string | null {
   if (!ofUris.test(uri)) return 'redirect_uris may use the characters of a URI only'
   const url = URL.parse(uri)

@@ -1,10 +1,7 @@
 /** What a program's access is worth. */
 import type { ProgramRow } from '#store/ports/programs.ts'
 
-/**
- * `waiting`: its setup token was not exchanged yet. `expired`: it was never exchanged, and is not accepted
- * any more.
- */
+/** `waiting`: its setup token was not exchanged yet. `expired`: it never was, and is no longer accepted. */
 export type ProgramStatus = 'waiting' | 'active' | 'expired' | 'revoked'
 
 export function toProgramStatus(

@@ -45,10 +45,7 @@ export type Attempt =
 export interface Attempts {
   /** Counts an attempt of an address; the seconds to wait when there were too many, else null. */
   ofAddress(address: string): Promise<number | null>
-  /**
-   * Counts a failure in advance, until `succeed` or `withdraw`, so that guesses sent in parallel cannot
-   * exceed the limit.
-   */
+  /** Counts a failure in advance, until `succeed` or `withdraw`: parallel guesses stay within the limit. */
   begin(subject: Subject): Promise<Attempt>
   /**
    * Counts a mail with a link to an address; false when there were too many in the last hour. The count
@@ -63,10 +60,7 @@ export interface Attempts {
 
 export interface AttemptsOptions {
   readonly windows: WindowStore
-  /**
-   * Attempts per minute and address (`RATE_LIMIT_SIGNIN`); 0 switches all of these limits off but that of
-   * codes.
-   */
+  /** Attempts per minute and address (`RATE_LIMIT_SIGNIN`); 0: no limit but that of codes. */
   readonly perAddress: number
   /** The same in every process. */
   readonly secret: Uint8Array

@@ -52,10 +52,7 @@ export type ChooseResult =
   | Void
   | TryLater
 
-/**
- * `replaces`: an account whose address nobody has confirmed, and which ends when the link is used; null:
- * none.
- */
+/** `replaces`: an account whose address nobody has confirmed; it ends when the link is used; null: none. */
 export type JudgedToken = FoundToken & { readonly replaces: UserId | null }
 
 export type ConfirmResult = { readonly kind: 'done' } | { readonly kind: 'others' } | Void
@@ -66,10 +63,7 @@ export interface ByMail {
   readonly isMailed: boolean
   readonly invite: Invite
   find(kind: 'invitation' | 'confirmation' | 'reset', token: string): Promise<JudgedToken>
-  /**
-   * An action: makes the account of an invited visitor. `input`: `{name, password}`; the address is the
-   * invited one.
-   */
+  /** An action: makes an invited visitor's account. `input`: `{name, password}`; the address is known. */
   accept(
     by: By<Visitor>,
     token: string,
@@ -88,10 +82,7 @@ export interface ByMail {
    * confirms it. The link stays as it is for anybody else (`others`).
    */
   confirm(by: By<Person>, token: string): Promise<ConfirmResult>
-  /**
-   * Sends the link of a confirmation again. False: too many were sent, there is no mail server, or it is
-   * confirmed.
-   */
+  /** Sends the link of a confirmation again. False: too many were sent, no mail server, or confirmed. */
   sendConfirmation(by: By<Person>): Promise<boolean>
 }
 
@@ -225,8 +216,7 @@ async function askForPassword(
 ): Promise<{ readonly kind: 'asked' } | TryLater> {
   const wait = await deps.attempts.ofAddress(actor.address)
   if (wait !== null) return { kind: 'slow_down', retryAfterSeconds: wait }
-  // The work for an account takes longer than that for none: the answer waits for a time that both stay
-  // below.
+  // The work for an account takes longer than for none: the answer waits for a time above both.
   const least = sleep(deps.leastMs ?? defaultLeastMs)
   await sendReset(deps, actor, tidyEmail(given))
   await least

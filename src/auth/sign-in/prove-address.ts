@@ -46,10 +46,7 @@ export async function addProven(
   return user
 }
 
-/**
- * Before `addProven`, outside of its transaction: an account with many deliveries would exceed the time of a
- * statement.
- */
+/** Before `addProven`, outside of its transaction: many deliveries would exceed a statement's time. */
 export async function thinOut(
   store: Pick<Store, 'endpoints' | 'deliveries'>,
   userId: UserId,

@@ -67,10 +67,7 @@ export interface SecondFactors {
   switchOn(by: By<Person>, text: string | null, input: unknown): Promise<SwitchedOn>
   /** An action: new recovery codes instead of all former ones; null without a second factor. */
   renewCodes(by: By<Person>): Promise<readonly string[] | null>
-  /**
-   * An action: `input` is `{code}`; wrong codes count like those of a sign-in. @throws ApiError
-   * `invalid_params`
-   */
+  /** An action: `input` is `{code}`; wrong codes count as at sign-in. @throws ApiError `invalid_params` */
   switchOff(by: By<Person>, input: unknown, source: Source): Promise<SwitchedOff>
 }
 
@@ -196,10 +193,7 @@ async function switchOff(
   })
 }
 
-/**
- * Removes a user's second factor and recovery codes at an operator's request. @throws ApiError
- * `user_not_found`.
- */
+/** An operator removes a user's second factor and recovery codes. @throws ApiError `user_not_found`. */
 export type ResetSecondFactor = (by: By<Operator | System>, userId: UserId) => Promise<void>
 
 /** Repeating it changes nothing and writes nothing. */

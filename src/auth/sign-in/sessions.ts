@@ -61,10 +61,7 @@ export interface Sessions extends OwnSessions {
   ): Promise<Started | null>
   /** The session of a cookie; null when it is unknown or has ended. */
   find(token: string | null): Promise<Session | null>
-  /**
-   * Signs out of this browser. A session that has already ended writes no audit entry; only its own user can
-   * end a session.
-   */
+  /** Signs out of this browser. Only its own user can end a session; one that has ended leaves no entry. */
   end(by: By, session: Session): Promise<void>
   /** Deletes ended sessions, a bounded number per call; returns how many. */
   sweep(): Promise<number>

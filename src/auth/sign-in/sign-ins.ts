@@ -67,10 +67,7 @@ export interface SignInsOptions {
   readonly windows: WindowStore
   readonly passwords: Passwords
   readonly sealer: Pick<Sealer, 'seal' | 'open'>
-  /**
-   * Attempts per minute and address (`RATE_LIMIT_SIGNIN`); 0 switches off this limit and that of wrong
-   * passwords.
-   */
+  /** Attempts per minute and address (`RATE_LIMIT_SIGNIN`); 0: neither this limit nor that of passwords. */
   readonly signInLimit: number
   /** Sign the cookies of browsers: the first one signs, all verify. The same in every process. */
   readonly secrets: readonly Uint8Array[]

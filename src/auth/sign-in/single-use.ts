@@ -52,10 +52,7 @@ interface Addressee {
   readonly email: string
 }
 
-/**
- * Stores a link and queues its mail; null: the address had too many. Where no mail is sent, the caller prints
- * it.
- */
+/** Stores a link and queues its mail; null: the address had too many. Without mail, the caller prints it. */
 export async function makeUrl(
   { clock, origin }: Pick<SingleUseDeps, 'clock' | 'origin'>,
   tx: Pick<StoreRows, 'singleUse' | 'mails'>,

@@ -41,8 +41,7 @@ export function makeAdminDoor(deps: AdminDoorDeps): FastifyInstance {
     setHeaders(request, reply)
     refuseForeignHosts(deps.listener, request.headers.host)
   })
-  // After the token check and before the body is handled: Fastify has its own rules for bodies by method
-  // (QUERY).
+  // After the token check and before the body: Fastify has its own rules for bodies by method (QUERY).
   app.addHook('preParsing', async (request, reply) => {
     if (request.is404) answerUnknownPath(request, reply)
   })

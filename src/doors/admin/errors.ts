@@ -55,10 +55,7 @@ const bodyProblems: ReadonlyMap<string, string> = new Map([
   ['FST_ERR_BAD_URL', 'path: is not valid percent-encoding'],
 ])
 
-/**
- * Errors that the framework attributes to the client stay client errors, even where we have no message of our
- * own.
- */
+/** Errors that the framework attributes to the client stay client errors, even without a message of ours. */
 function otherProblem(thrown: unknown): string | undefined {
   const { code, statusCode = 500 } = thrown as FastifyError
   if (!code.startsWith('FST_') || statusCode >= 500) return undefined

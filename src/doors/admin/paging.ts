@@ -47,10 +47,7 @@ export const pageFields = (fallback: number) =>
     cursor: { value: 'CURSOR', help: '`next` of the previous page' },
   }) as const
 
-/**
- * The first `limit` of `rows`, and the cursor of the next page; the caller has queried one row more than
- * `limit`.
- */
+/** The first `limit` of `rows`, and the cursor of the next page; the caller has asked for one row more. */
 export function toPage<Row, Shown>(
   rows: readonly Row[],
   limit: number,

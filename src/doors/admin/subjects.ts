@@ -3,10 +3,7 @@ import { apiError } from '#contract/errors.ts'
 import type { UserRow } from '#store/ports/users.ts'
 import type { AdminDoorDeps } from './deps.ts'
 
-/**
- * By id or e-mail address. `deleting`: also finds a user who is being deleted. @throws ApiError
- * `user_not_found`.
- */
+/** By id or e-mail address. `deleting`: also one who is being deleted. @throws ApiError `user_not_found`. */
 export async function findUser(
   { store }: Pick<AdminDoorDeps, 'store'>,
   idOrEmail: string,

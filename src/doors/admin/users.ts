@@ -67,8 +67,7 @@ export function makeUserHandlers(deps: AdminDoorDeps): AdminHandlers<keyof typeo
       return undefined
     },
     async deleteUser({ user }) {
-      // A repeated request repeats the deletion: it is idempotent and does not depend on which request began
-      // it.
+      // A repeated request repeats the deletion, whichever request began it.
       const { id } = await findUser(deps, user, { deleting: true })
       if (!(await connections.deleteUser(byOperator, id))) throw apiError('user_not_found')
       return undefined

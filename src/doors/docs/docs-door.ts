@@ -10,10 +10,7 @@ import { contentSecurityPolicy, renderDocsPage } from './page.ts'
 import { readScalarScript, readScalarVersion } from './scalar-script.ts'
 
 export interface DocsDoorOptions {
-  /**
-   * Makes the OpenAPI document (`makeOpenApi`); called at its first request, when the server knows its own
-   * address.
-   */
+  /** Makes the OpenAPI document (`makeOpenApi`); called at its first request, when the address is known. */
   readonly document: () => object
 }
 
@@ -58,10 +55,7 @@ export async function docsDoor(fastify: FastifyInstance, options: DocsDoorOption
   )
 }
 
-/**
- * Prepares the content at the first request; concurrent requests wait for the same preparation, and a failed
- * one is retried.
- */
+/** Prepares the content at the first request; others wait for it, and a failed one is retried. */
 function serveLate(fastify: FastifyInstance, url: string, make: () => Promise<Prepared>): void {
   let made: Promise<Prepared> | null = null
   const handler = async (request: FastifyRequest, reply: FastifyReply) => {

@@ -10,10 +10,7 @@ export interface PageAssets {
   readonly start: string
 }
 
-/**
- * Inline styles are allowed, since the reference creates its own at run time; inline scripts and `eval` are
- * not.
- */
+/** Inline styles are allowed: the reference makes its own at run time. Inline scripts and `eval` are not. */
 export const contentSecurityPolicy = [
   "default-src 'self'",
   "script-src 'self'",

@@ -53,10 +53,7 @@ export type CallTool = <Result>(
   form: ResultForm<Result>,
 ) => Promise<Result>
 
-/**
- * Refusals before the operation runs: an HTTP error when the call is the only one of its request (reading
- * R28).
- */
+/** Refusals before the operation runs: an HTTP error when the call is alone in its request (reading R28). */
 const refusals: readonly ErrorName[] = [
   'rate_limited',
   'too_many_concurrent',

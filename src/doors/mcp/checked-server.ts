@@ -23,10 +23,7 @@ const lasting: readonly (readonly [string, StandardSchemaV1])[] = [
   ['tools/call', specTypeSchemas.CallToolRequest],
 ]
 
-/**
- * The methods that take parameters and are answered here. The later era has no `initialize`: there it is an
- * unknown method.
- */
+/** The methods with parameters that are answered here. The later era knows no `initialize`. */
 const byEra: Readonly<Record<Era, Schemas>> = {
   2025: new Map([['initialize', specTypeSchemas.InitializeRequest], ...lasting]),
   2026: new Map(lasting),

@@ -167,10 +167,7 @@ async function admit(
   return { caller: admission.caller, body }
 }
 
-/**
- * An error is returned, not thrown: the caller still has to be identified, because that settles the pre-auth
- * point.
- */
+/** An error is returned, not thrown: identifying the caller settles the pre-auth point. */
 async function readMessage(request: IncomingMessage): Promise<Uint8Array | Error> {
   const body = await readBody(request)
   return body === 'too_large' ? apiError('body_too_large') : body
@@ -287,10 +284,7 @@ function contentTypeOf({ headers }: IncomingMessage): string | undefined {
   return headers['content-type']
 }
 
-/**
- * The rate headers show the operation's bucket for a single call, the cheap bucket for everything else
- * (reading R28).
- */
+/** The rate headers show the operation's bucket for a single call, else the cheap bucket (reading R28). */
 function bucketOf(reading: Messages | Error): Bucket {
   if (reading instanceof Error || reading.isBatch) return 'cheap'
   const [message] = reading.messages

@@ -49,10 +49,7 @@ export function parseBody(contentType: string | undefined, bytes: Uint8Array): u
   throw new RpcError(400, INVALID_REQUEST, 'Invalid Request: nested too deeply', idOf(value))
 }
 
-/**
- * Whether a message is nested too deeply. Only the known arguments of a tool are read, so theirs does not
- * count.
- */
+/** Whether a message is nested too deeply. Arguments do not count: only known ones are read. */
 function isNested(message: unknown): boolean {
   if (exceeds(message, maxLevels, 'params')) return true
   if (typeof message !== 'object' || message === null || !('params' in message)) return false

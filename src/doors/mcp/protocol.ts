@@ -39,10 +39,7 @@ export interface ServerInfo {
 }
 
 export interface Protocol {
-  /**
-   * Answers the messages of one request; rejects with the reason of `disconnectSignal` when the client
-   * disconnects.
-   */
+  /** Answers the messages of one request; rejects with `disconnectSignal`'s reason when the client leaves. */
   answer(
     exchange: McpExchange,
     caller: Caller,
@@ -147,8 +144,7 @@ function invalidParams(message: string): ProtocolError {
 }
 
 function toRequest(url: string, incoming: IncomingMessage, signal: AbortSignal): Request {
-  // Every answer is JSON whatever the client accepts (RFC 9110 §12.5.1 allows it): the library would refuse a
-  // plain `curl`.
+  // JSON whatever the client accepts (RFC 9110 §12.5.1 allows it): the library would refuse a plain `curl`.
   const headers = new Headers({ accept: 'application/json, text/event-stream' })
   for (const name of protocolHeaders) {
     const value = incoming.headers[name]

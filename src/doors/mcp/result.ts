@@ -80,10 +80,7 @@ export function toResult({ json, text, line, isError }: ResultTexts): CallToolRe
   }
 }
 
-/**
- * Controls, direction marks, invisible joiners and tags: all of Cc and Cf, and the line and paragraph
- * separators.
- */
+/** Controls, direction marks, invisible joiners and tags: Cc and Cf, line and paragraph separators. */
 const unseen = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu
 
 /**

@@ -52,10 +52,7 @@ function toAsset(name: string, ending: keyof typeof types, bytes: Buffer): Asset
 
 const forever = { 'cache-control': 'public, max-age=31536000, immutable' }
 
-/**
- * GET only. Compressed for clients that take it: on a first visit the style sheets are most of what a page
- * weighs.
- */
+/** GET only. Compressed where taken: on a first visit the style sheets are most of a page. */
 export function addAssetRoutes(scope: FastifyInstance, assets: Assets): void {
   for (const { path, type, bytes } of Object.values(assets)) {
     let made: Promise<Prepared> | null = null

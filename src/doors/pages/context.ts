@@ -160,16 +160,10 @@ export function makeContext(
   return context
 }
 
-/**
- * The origin of one host, perhaps with any port, or a scheme: nothing that could name all hosts or start
- * another directive.
- */
+/** A host's origin, perhaps with any port, or a scheme: nothing that names all hosts or a directive. */
 const policySource = /^[a-z][a-z\d+.-]*:(?:\/\/[a-z\d._-]+(?::(?:\d+|\*))?)?$/i
 
-/**
- * Everything from our own origin, nothing inline; forms may also lead to an agent's redirect address, or to a
- * provider.
- */
+/** All from our own origin, nothing inline; forms may also lead to an agent's address or a provider. */
 function contentSecurityPolicy(formAction: string | readonly string[] = []): string {
   const sources = [formAction].flat().filter((source) => policySource.test(source))
   return [

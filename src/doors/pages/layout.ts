@@ -87,10 +87,7 @@ function renderSections({ path = '', plansAreSold = false }: PageParts): Html {
 </nav>`
 }
 
-/**
- * Of the section that a page belongs to: `page` on its first page, `true` on those below it (WAI-ARIA,
- * aria-current).
- */
+/** The section of a page: `page` on its first page, `true` on those below it (WAI-ARIA, aria-current). */
 function markCurrent(path: string, target: string): Html | false {
   if (path === target) return html` aria-current="page"`
   return target !== '/' && path.startsWith(`${target}/`) && html` aria-current="true"`

@@ -147,10 +147,7 @@ export function readDone<Name extends string>(
   return names.find((name) => name === done) ?? null
 }
 
-/**
- * A refusal of an action as a form shows it: a sentence for each field that it names, or one for the whole
- * form.
- */
+/** A refusal as a form shows it: a sentence for each field that it names, or one for the whole form. */
 export interface FormProblems<Field extends string> {
   readonly status: number
   readonly problems: Readonly<Partial<Record<Field, string>>>

@@ -55,10 +55,7 @@ export const toSimplefinConnection = ({ connection, name }: Organization, root: 
   sfin_url: root,
 })
 
-/**
- * Words by which a client guesses the type of an account from its name, and the word that is added without
- * one.
- */
+/** Words by which a client guesses the type of an account from its name, and the word added without one. */
 const typeWords: Readonly<Record<string, readonly [RegExp, string]>> = {
   'credit-card': [/credit|card|visa|amex/i, 'Credit Card'],
   loan: [/loan|mortgage/i, 'Loan'],

@@ -167,8 +167,7 @@ async function readBank(group: Group): Promise<AccountReading[]> {
 
 async function listBalances(group: Group): Promise<ReadonlyMap<string, Balance>> {
   const { ask, connection, all } = group
-  // Always all accounts of the connection, in one order: every poll asks the same, and one answer serves
-  // them.
+  // Always all accounts of the connection, in one order: every poll is the same, and one answer serves them.
   const ids = all.map(({ id }) => id).toSorted()
   const balances = new Map<string, Balance>()
   for (let from = 0; from < ids.length; from += 100) {

@@ -38,8 +38,7 @@ export type WireAccount = z.infer<typeof WireAccount>
 const AccountsBody = z.object({
   success: z.literal(true),
   items: z.array(WireAccount),
-  // The list is documented as not paged. Were it paged one day, the first page alone would look like
-  // withdrawn consents.
+  // The list is documented as not paged. Were it, the first page alone would look like withdrawn consents.
   cursor: z.object({ next: z.null().optional() }).nullish(),
 })
 const MeBody = z.object({

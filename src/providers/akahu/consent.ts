@@ -98,10 +98,7 @@ interface EndCall {
 
 type RevokeCall = RevokeOptions & EndCall
 
-/**
- * Throws `rejected` where the variables of the full app that it was linked with are missing: it waits for
- * them.
- */
+/** Throws `rejected` without the variables of the full app that it was linked with: it waits for them. */
 function isOfPersonalApp(client: AkahuClient, login: Login): boolean {
   const isPersonal = client.isPersonal(tokensOf(login))
   if (isPersonal !== null) return isPersonal
@@ -157,10 +154,7 @@ export async function confirmEmpty(
   throw new UpstreamError('akahu', { kind: 'consent_lost', becomes, detail: consentGone })
 }
 
-/**
- * The active logins: Akahu keeps serving old rows of an INACTIVE login, so rows do not prove that it is
- * active (reading R20b).
- */
+/** The active logins: Akahu serves old rows of an INACTIVE one, so rows do not prove it active (R20b). */
 export async function listAlive(
   client: AkahuClient,
   login: Login,

@@ -9,10 +9,7 @@ import { UpstreamError, type UpstreamFailure } from '../failure.ts'
 import { hideSecrets } from '../hide-secrets.ts'
 import type { UpstreamResponse } from '../upstream.ts'
 
-/**
- * The kind of endpoint: the user's, the one that tells whose tokens these are, one account of the user, or
- * the app's own.
- */
+/** The kind of endpoint: the user's, the one that names the user, one account's, or the app's own. */
 export type Audience = 'user' | 'identify' | 'account' | 'app'
 
 const maxDetailLength = 300

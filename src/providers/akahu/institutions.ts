@@ -20,10 +20,7 @@ const ConnectionsBody = z.object({
   items: z.array(WireConnection).max(1_000),
 })
 
-/**
- * Sorted by name. Akahu says nothing about their health. Logos are not used: no page of ours asks another
- * host.
- */
+/** Sorted by name. Akahu does not tell their health. No logos: no page of ours asks another host. */
 export async function listInstitutions(
   client: AkahuClient,
   call: CallContext,

@@ -27,10 +27,7 @@ const WebhooksBody = z.object({
 })
 type Standing = z.infer<typeof WebhooksBody>['items']
 
-/**
- * Requests every kind that is not yet requested with this login's id. May be repeated. Personal apps have no
- * webhooks.
- */
+/** Requests every kind not yet requested with this login's id. Personal apps have no webhooks. */
 export async function listen(client: AkahuClient, login: Login, call: CallContext): Promise<void> {
   if (client.isPersonal(tokensOf(login)) === true) return
   const standing = await list(client, login, call)
@@ -43,10 +40,7 @@ export async function listen(client: AkahuClient, login: Login, call: CallContex
   }
 }
 
-/**
- * Ends what `listen` requested. The token is revoked next, so a refusal has no effect: it is reported and not
- * thrown.
- */
+/** Ends what `listen` requested. The token is revoked next, so a refusal is reported and not thrown. */
 export async function unlisten(
   client: AkahuClient,
   login: Login,

@@ -120,10 +120,7 @@ export function maskNumber(number: string | null): string | null {
   return digits.length < 4 ? null : `xxxx${digits.slice(-4)}`
 }
 
-/**
- * Null when absent. A code outside ISO 4217 (points of a loyalty scheme) becomes `XXX`, "no currency" of ISO
- * 4217.
- */
+/** Null when absent. A code outside ISO 4217 (points of a loyalty scheme) becomes `XXX`: no currency. */
 function toCurrency(account: WireAccount, note: Note): string | null {
   const sent = account.balance?.currency ?? null
   if (sent === null) return null

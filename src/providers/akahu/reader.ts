@@ -138,10 +138,7 @@ function openPage(query: RowsQuery, place: Place, body: Uint8Array, note: Note):
   const readDate = makeDateReader(query)
   let exact: readonly WireRow[] | null = null
 
-  /**
-   * A key spelled with escapes is missed by the number quoter and is a float now; the page is then parsed
-   * exactly.
-   */
+  /** The number quoter misses a key spelled with escapes: then the page is parsed exactly. */
   function exactRow(index: number): WireRow {
     const row = rowAt(rows, index)
     if (typeof row.amount !== 'number') return row

@@ -18,10 +18,7 @@ export interface UserTokens {
 /** Where a person finds both tokens. */
 export const whereTokensAre = 'my.akahu.nz shows both tokens under Developers'
 
-/**
- * The characters that a header allows; a token with any other could not be sent. A login's secret separates
- * by a blank.
- */
+/** The characters that a header allows; a login's secret separates tokens by a blank. */
 const tokenPattern = /^[\x21-\x7e]{1,512}$/
 /** A user token as a whole. */
 export const userTokenPattern = /^user_token_[\x21-\x7e]{1,500}$/
@@ -35,10 +32,7 @@ export function toSecret({ userToken, appToken }: UserTokens): string {
   return appToken === null ? userToken : `${userToken} ${appToken}`
 }
 
-/**
- * The tokens of a login. Throws `consent_lost` for one whose token was revoked at Akahu: it is deleted here
- * then.
- */
+/** The tokens of a login. Throws `consent_lost` when they were revoked at Akahu: they are deleted here. */
 export function tokensOf(login: Login): UserTokens {
   if (login.secret === null) {
     const failure = { kind: 'consent_lost', becomes: 'revoked', wholeLogin: true } as const

@@ -41,10 +41,7 @@ export interface FiskilClient {
   readonly base: URL
   /** GET; returns the body of a 2xx answer. Throws UpstreamError, or the signal's reason. */
   get(path: string, query: Readonly<Record<string, string>>, call: CallContext): Promise<Uint8Array>
-  /**
-   * POST of a JSON body, sent once; returns the body of a 2xx answer. Only a refused token is renewed and
-   * tried again.
-   */
+  /** POST of JSON, sent once; returns the body of a 2xx. Only a refused token is renewed and tried again. */
   post(path: string, json: unknown, call: CallContext): Promise<Uint8Array>
   /** GET or DELETE of one resource by id; returns the body of a 2xx answer. */
   one(method: 'GET' | 'DELETE', path: string, id: string, call: CallContext): Promise<Uint8Array>

@@ -71,8 +71,7 @@ export async function discoverConnections(
       // Fiskil does not report when it synced.
       lastRefreshedAt: null,
       consentExpiresAt: endsAt === null ? null : toIso(endsAt),
-      // Fiskil lists no accounts of a lost consent, or in the first minutes of a new one; the stored accounts
-      // stay.
+      // Fiskil lists no accounts of a lost consentor in the first minutes of one; the stored ones stay.
       accounts: own.size === 0 ? null : [...own.values()],
     }
   })
@@ -95,10 +94,7 @@ export async function confirmConsent(
   throw new UpstreamError('fiskil', { kind: 'preparing', detail })
 }
 
-/**
- * Throws `consent_lost` unless the connection's consent is active. A consent that is no longer listed was
- * withdrawn.
- */
+/** Throws `consent_lost` unless the consent is active. One that is no longer listed was withdrawn. */
 export async function refuseLostConsent(
   deps: ConsentDeps,
   reference: { readonly login: Login; readonly connection: ConnectionRef },
@@ -217,10 +213,7 @@ async function listAccounts(
   return readRows(FiskilAccount, rows, 'accounts')
 }
 
-/**
- * The currencies by account, from the balances. Null when these are refused or fail, because accounts must be
- * found without them too.
- */
+/** The currencies by account, from the balances. Null when these fail: accounts are found without them. */
 async function readCurrencies(
   deps: ConsentDeps,
   login: Login,

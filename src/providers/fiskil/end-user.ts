@@ -22,10 +22,7 @@ export async function identify(
   return { upstreamUserId: credentials.endUserId, secret: null, isPersonal: false }
 }
 
-/**
- * Deletes the end user with every consent. One who is unknown was deleted before; any other 404 is a wrong
- * address.
- */
+/** Deletes the end user with every consent. An unknown one was deleted before; another 404 is a wrong URL. */
 export async function deleteEndUser(
   client: FiskilClient,
   { upstreamUserId }: Login,

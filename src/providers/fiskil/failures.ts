@@ -73,8 +73,7 @@ function toFailure(response: UpstreamResponse, detail: string, nowMs: number): U
     const retryAfterSeconds = readRetryAfter(response.headers, nowMs) ?? retryLaterSeconds
     return { kind: 'throttled', retryAfterSeconds, detail }
   }
-  // A 401 here is the second one, after a fresh token; a 410 is a retired endpoint. Neither is the caller's
-  // fault (R20a).
+  // This 401 came after a fresh token; a 410 is a retired endpoint. Neither is the caller's fault (R20a).
   if (status === 401 || status === 410) return { kind: 'misconfigured', status, detail }
   if (status >= 400 && status < 500) return { kind: 'rejected', status, detail }
   return { kind: 'unavailable', status, detail }

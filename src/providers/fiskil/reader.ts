@@ -38,8 +38,7 @@ export function openTransactionPage(source: PageSource): TransactionPage {
   const accounts = new Map<unknown, AccountRef>()
   for (const account of query.accounts) accounts.set(account.upstreamId, account)
 
-  // Amounts are documented as text. If they are numbers, the page is parsed again so that no digit is lost
-  // (R24).
+  // Amounts are documented as text. Numbers are parsed again so that no digit is lost (R24).
   let exactRows: readonly Row[] | null = null
   function exactRow(index: number): Row {
     exactRows ??= readListPage(readExactJson(body), 'transactions', base).rows.map(toRow)

@@ -65,8 +65,7 @@ export function makeFiskilWebhooks(options: FiskilWebhookOptions): WebhookReceiv
       const id = readShortText(fields.message_id)
       return {
         kind: 'accepted',
-        // Blanks are not signed: a blank added to the id must not make a repetition look like another
-        // message.
+        // Blanks are not signed: a blank added to the id must not make a repetition look new.
         key: digestOf(withoutBlanks(id === null ? body : Buffer.from(id))),
         keyLifeMs,
         notices: toNotices(options, fields),

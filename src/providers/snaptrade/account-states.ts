@@ -42,8 +42,7 @@ export function makeAccountStates(client: SnapTradeClient, clock: Clock): Accoun
     async list({ login, asker, maxAgeMs }, call) {
       // New credentials may see other accounts.
       const key = `${login.id} ${login.version}`
-      // Accounts are read at the same time; a failure is thrown to the caller that asked, and the next one
-      // asks again.
+      // Accounts are read at once; a failure goes to the caller that asked, and the next one asks again.
       if (maxAgeMs > 0) await inProgress.get(key)?.catch(() => undefined)
       const known = recent.get(key)
       const age = known === undefined ? Number.NaN : clock.now() - known.at

@@ -54,10 +54,7 @@ async function checkConnection({ client, asker, connectionId, call }: Question):
   if (own.disabled === true) throw disableConnection()
 }
 
-/**
- * Connections that are not disabled. A disabled one keeps serving its cache, so rows do not prove that it is
- * active.
- */
+/** Connections that are not disabled. A disabled one serves its cache, so rows do not prove it active. */
 export async function listAlive(
   client: SnapTradeClient,
   asker: Asker,
@@ -87,8 +84,7 @@ export async function explainRefusal(
 ): Promise<never> {
   const failure = error instanceof UpstreamError ? error.failure : null
   if (failure?.kind === 'preparing') throw fail({ ...failure, of: nameAccounts([account]) })
-  // On a 402 SnapTrade itself names the connection as disabled; a refused personal key has an explanation of
-  // its own.
+  // On a 402 SnapTrade itself names the connection as disabled; a refused personal key has its own words.
   if (failure?.kind === 'consent_lost' && failure.wholeLogin !== true) {
     throw fail({ ...failure, detail: loginDisabled })
   }
@@ -135,10 +131,7 @@ export async function confirmEmpty(
   if (failure !== null) throw failure
 }
 
-/**
- * Why the emptiness of the accounts cannot be trusted; null when it can. All accounts of which the same is
- * true are named.
- */
+/** Why the emptiness of the accounts cannot be trusted; null when it can. Names all that share it. */
 function findFailure(
   states: readonly AccountState[],
   { what, accounts, among = accounts }: EmptyAnswer,
@@ -169,10 +162,7 @@ function findFailure(
   return fail({ kind: 'rejected', status: 422, detail })
 }
 
-/**
- * Throws `preparing` for a connection without stored accounts while none of its accounts has finished a first
- * sync.
- */
+/** Throws `preparing` for a connection without stored accounts while no account has finished a first sync. */
 function checkFirstSync(own: readonly AccountState[]): void {
   // A closed account may never have been synced, and is not shown anyway.
   if (!own.some(isListed)) return

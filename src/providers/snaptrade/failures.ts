@@ -24,10 +24,7 @@ interface FailureContext {
   readonly blame: Blame
 }
 
-/**
- * The failure for an answer. A 401 or 403 about a user stays `rejected`: only the connection shows whether
- * the consent is lost.
- */
+/** A 401 or 403 about a user stays `rejected`: the connection alone shows whether the consent is lost. */
 export function toFailure(response: UpstreamResponse, context: FailureContext): UpstreamFailure {
   const { nowMs, secrets, blame } = context
   const { status, headers } = response
@@ -87,10 +84,7 @@ interface ErrorBody {
   readonly code: string | null
 }
 
-/**
- * The bodies vary: `{detail, code}`, `{default_detail, default_code}`, `{error}`; the first text found is
- * used.
- */
+/** The bodies vary: `{detail, code}`, `{default_detail, default_code}`, `{error}`; the first text is used. */
 function readError(body: Uint8Array): ErrorBody {
   const value = parseObject(body)
   if (value === null) return { text: null, code: null }

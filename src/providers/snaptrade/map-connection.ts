@@ -80,10 +80,7 @@ export function maskNumber(number: string): string | null {
   return real.length < 4 ? null : `xxxx${real.slice(-4)}`
 }
 
-/**
- * The newest successful sync as ISO 8601 UTC; dates arrive with a blank instead of `T`, with other offsets,
- * or as a day.
- */
+/** The newest successful sync as ISO 8601 UTC; dates arrive with a blank for `T`, offsets, or as a day. */
 function newestSync(accounts: readonly WireAccount[]): string | null {
   let newest: Micros | null = null
   for (const { sync_status } of accounts) {

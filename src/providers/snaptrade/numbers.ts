@@ -54,10 +54,7 @@ export function numberText(row: Row, key: NumberKey): string | null {
   return value instanceof NumberText ? value.source : JSON.stringify(value)
 }
 
-/**
- * The exact decimal, null when absent; throws `malformed` for anything that is not a number (readings R23,
- * R24b).
- */
+/** The exact decimal, null when absent; throws `malformed` for what is no number (readings R23, R24b). */
 export function readDecimal(row: Row, key: NumberKey): Decimal | null {
   const text = numberText(row, key)
   if (text === null) return null

@@ -25,10 +25,7 @@ import { type Row, readCount, readPart, readRows, readText } from './numbers.ts'
 
 /** SnapTrade's default and maximum. */
 export const pageSize = 1_000
-/**
- * Cursors returned in advance: more than any caller reads concurrently, few enough for a wrong total to do no
- * harm.
- */
+/** Cursors returned in advance: more than a caller reads at once; with a wrong total few do no harm. */
 const maxAhead = 16
 /** Each page repeats one row of the page before it, so that rows which move between two pages show. */
 const overlap = 1
@@ -157,8 +154,7 @@ function readPaging(
   const given = readCount(pagination, 'offset')
   if (given !== null && given !== offset)
     throw malformed('a page starts at another offset than asked')
-  // A page without a new row before the total: rows were removed, or the login ended. The count of rows shows
-  // it.
+  // A page without a new row before the total: rows were removed, or the login ended. The count shows it.
   if (end >= total || length <= (offset === 0 ? 0 : overlap))
     return { next: null, ahead: [], total }
   const ahead: PageCursor[] = []

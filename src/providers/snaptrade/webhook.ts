@@ -86,10 +86,7 @@ interface Signed {
   readonly signature: string
 }
 
-/**
- * Signed is the canonical form; whether bodies arrive in it is not confirmed, so the raw bytes are tried
- * first.
- */
+/** The canonical form is signed; whether bodies arrive in it is open, so the raw bytes are tried first. */
 function isSigned(key: string, { body, text, signature }: Signed): boolean {
   if (isBase64Of(createHmac('sha256', key).update(body).digest(), signature)) return true
   const canonical = text === null ? null : toCanonicalJson(text)
@@ -120,8 +117,7 @@ function toNotices(
     {
       login: { upstreamUserId },
       connection: connection === null ? null : upstreamId(connection),
-      // A connection with another id may be the renewal of a known one; a status belongs only to its own
-      // connection.
+      // Another id may be the renewal of a known one; a status belongs only to its own connection.
       institutionId: isStatus ? null : readShortText(fields.brokerageId),
       account: account === null ? null : upstreamId(account),
       refreshedAt: null,

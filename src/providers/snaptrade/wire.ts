@@ -25,10 +25,7 @@ export const WireAuthorization = z.object({ id, brokerage: WireBrokerage, disabl
 export type WireAuthorization = z.infer<typeof WireAuthorization>
 export const WireAuthorizations = z.array(WireAuthorization).max(1_000)
 
-/**
- * What a key may do. Personal keys have neither logo nor return address (docs/providers/snaptrade.md,
- * Access).
- */
+/** What a key may do. Personal keys have no logo nor return address (docs/providers/snaptrade.md, Access). */
 export const WirePartner = z.object({ slug: text, logo_url: text, redirect_uri: text })
 
 const TransactionsStatus = z.object({ initial_sync_completed: flag }).nullish()

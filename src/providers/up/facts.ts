@@ -9,8 +9,7 @@ export const upFacts = {
   defaultCurrency: 'AUD',
   // One token reaches one customer, who is one connection.
   oneConsentPerInstitution: false,
-  // 1,000 calls an hour for a token; background work leaves 100 of them (docs/providers/up.md, Errors and
-  // limits).
+  // 1,000 calls an hour for a token; background work leaves 100 (docs/providers/up.md, Errors and limits).
   budget: { calls: 1000, windowMs: 3_600_000, reserve: 100, isByClock: true },
   scheduledReadHours: null,
   isOpen: true,

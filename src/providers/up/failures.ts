@@ -77,10 +77,7 @@ function readDetail(response: UpstreamResponse, secrets: readonly string[]): str
   return clean === '' ? `the provider answered ${response.status}` : clean
 }
 
-/**
- * Title and detail of the first error of `{errors: [{status, title, detail, source?}]}`; null when there is
- * none.
- */
+/** Title and detail of the first error of `{errors: [{status, title, detail, source?}]}`; null: none. */
 export function readMessage(body: Uint8Array): string | null {
   if (body.length === 0 || body.length > maxErrorBytes) return null
   try {

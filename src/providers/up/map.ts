@@ -128,10 +128,7 @@ export function idOf(row: WireRow): string {
   return id
 }
 
-/**
- * `HELD`, `SETTLED`, or a word that is not in Up's file. @throws UpstreamError `malformed` without one
- * (reading R23).
- */
+/** `HELD`, `SETTLED`, or a new word. @throws UpstreamError `malformed` without one (reading R23). */
 export function statusOf(row: WireRow): string {
   const status = readField(row.attributes, 'status')
   if (typeof status !== 'string' || status === '') throw malformed('a transaction has no status')

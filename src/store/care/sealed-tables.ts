@@ -66,10 +66,7 @@ interface Definition<Row> {
   readonly damage: string
   /** The columns that are read, by the names in a row. The identity is first. */
   readonly columns: Readonly<Record<keyof Row & string, string>>
-  /**
-   * The column that changes with every change of what is sealed; that of its key has the same name with
-   * `_key`.
-   */
+  /** The column that changes with every change of what is sealed; its key's has the suffix `_key`. */
   readonly sealed?: 'secret' | 'payload'
   /** True: in the separate place of the event keys. */
   readonly isSeparate?: boolean

@@ -163,10 +163,7 @@ async function listOf(db: Db, userId: UserId, connectionId: ConnectionId) {
   return rows.map(hideNumbers)
 }
 
-/**
- * Names stored before number masking by shape existed are masked when they are read; the connection's next
- * refresh stores them masked.
- */
+/** Names stored before masking by shape are masked when read; the next refresh stores them so. */
 function hideNumbers<Row extends { readonly name: string; readonly institutionName: string }>(
   row: Row,
 ): Row {

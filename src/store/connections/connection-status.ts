@@ -6,10 +6,7 @@ import type { ConnectionId } from '#kernel/ids.ts'
 import { type Db, isUnsetOrBefore, moment } from '../engine/tables.ts'
 import type { LearntStatus, ReportedStatus } from '../ports/connections.ts'
 
-/**
- * The connections that changed. The caller has locked the user's row, which every save of the login locks
- * too.
- */
+/** The connections that changed. The caller has locked the user's row, as every save of the login does. */
 export async function setLearntStatus(
   tx: Db,
   { login, connectionId, from, to, at }: LearntStatus,

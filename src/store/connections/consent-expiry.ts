@@ -15,8 +15,7 @@ export function whereExpiring({ before, after }: Omit<Page, 'limit'>) {
   const isLiving = sql<boolean>`status not in ('deleting', 'revoked')`
   if (after === null) return sql<boolean>`(${isIn} and ${isLiving})`
   const { consentExpiresAt, id } = after
-  // The first condition is a range of the index; the second leaves out the rows of its first instant that
-  // were read.
+  // The first condition is a range of the index; the second leaves out its first instant's read rows.
   const isLater = sql<boolean>`(consent_expires_at >= ${moment(consentExpiresAt)}
     and (${isAfter('consent_expires_at', consentExpiresAt)} or id > ${id}))`
   return sql<boolean>`(${isIn} and ${isLiving} and ${isLater})`

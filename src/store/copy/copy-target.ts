@@ -23,10 +23,7 @@ export interface CopyTarget {
   readonly client: Client
 }
 
-/**
- * Limits: connecting, one statement (a batch, or the reading of a whole table), nothing sent or received at
- * all.
- */
+/** Limits: connecting, one statement (a batch, or a whole table), nothing sent or received. */
 const connectTimeoutMs = 10_000
 const statementTimeoutMs = 30 * 60_000
 const silenceMs = statementTimeoutMs + 60_000
@@ -124,10 +121,7 @@ export async function claimTarget(tx: Db, fingerprint: string): Promise<void> {
     )
 }
 
-/**
- * Tables, views and sequences of the store's schema and of that of the event keys, without those of
- * extensions.
- */
+/** Tables, views and sequences of the store's schema and the event keys', without those of extensions. */
 async function listRelations(tx: Db): Promise<string[]> {
   const { rows } = await sql<{ name: string }>`
     select c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace

@@ -42,10 +42,7 @@ export interface Engine {
    * Where the keys of events are: a handle on `event_keys` alone, inside the transaction `db` on PostgreSQL.
    */
   keysOf(db: Db): Db
-  /**
-   * Creates the place of the event keys and runs `prepare` on it; called in the transaction that sets up the
-   * schema.
-   */
+  /** Creates the place of the event keys and runs `prepare` on it, in the transaction of the schema. */
   prepareKeys(tx: Db, prepare: (db: Db) => Promise<unknown>): Promise<void>
   /**
    * Removes deleted event keys from the engine's own log, where the engine can. Called outside transactions.

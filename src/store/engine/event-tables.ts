@@ -87,10 +87,7 @@ interface DeliveryTables {
     served_at: MomentOrNull
     /** Position of its newest delivery. */
     last_position: number
-    /**
-     * Deliveries up to this position are not pending, whatever their rows say; null: all rows are as they
-     * should be.
-     */
+    /** Deliveries up to this position are not pending, whatever their rows say; null: all rows are right. */
     missed_to: ColumnType<number | null, number | null | undefined, number | null>
   }
   readonly events: {

@@ -8,10 +8,7 @@ import type { Db } from './tables.ts'
 type Value = string | number | boolean | bigint | Date | Uint8Array | null
 type Flat = { readonly [name: string]: Value }
 
-/**
- * What a statement depends on: values, and lists of values or of rows. A name is missing or present in every
- * row.
- */
+/** What a statement depends on: values, and lists of values or of rows. A name is in every row or in none. */
 export type QueryValues = {
   readonly [name: string]: Value | readonly Value[] | readonly Flat[]
 }
@@ -28,10 +25,7 @@ class Slot {
   }
 }
 
-/**
- * Builds the statement. The values are placeholders: they go into the statement as they are, and nothing may
- * depend on what they are.
- */
+/** Builds the statement. The values are placeholders: nothing may depend on what they are. */
 export type BuildQuery<Values extends QueryValues, Row> = (
   db: Db,
   values: Values,

@@ -16,10 +16,7 @@ import { isUnfinishedCopy, unfinishedCopy } from './unfinished-copy.ts'
 /** The store and the place of the event keys; each has its own list of applied migrations. */
 export type MigrationFolder = 'migrations' | 'key-migrations'
 
-/**
- * The first migrations of each folder whose rows say what code they need; code that knows none of them reads
- * no such row.
- */
+/** The first migrations of each folder whose rows say what code they need; older code reads no such row. */
 const firstWithNeeds: Readonly<Record<MigrationFolder, number>> = {
   migrations: 17,
   'key-migrations': 2,

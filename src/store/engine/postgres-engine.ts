@@ -95,8 +95,7 @@ interface Parts {
 
 function makeEngine({ db, databaseUrl, schema, log }: Parts): Engine {
   const instance = randomUUID()
-  // Channels are per database, so the name includes the schema: two stores in one database must not receive
-  // each other's notifications.
+  // Channels are per database: with the schema in its name two stores in one do not mix.
   const channel = `tributary_${createHash('sha256').update(schema).digest('hex').slice(0, 16)}`
   const keySchema = makeKeySchema(schema)
   let stopListening: () => Promise<void> = async () => {}
@@ -108,8 +107,7 @@ function makeEngine({ db, databaseUrl, schema, log }: Parts): Engine {
     later,
     transaction: (work, mayBeLost) =>
       db.transaction().execute(async (tx) => {
-        // It does not wait until the server's log is on disk, which it is within three times
-        // `wal_writer_delay`.
+        // It does not wait until the server's log is on disk, within three times `wal_writer_delay`.
         if (mayBeLost) await later(tx, withoutWaiting.compile(tx))
         return work(tx)
       }),

@@ -16,10 +16,7 @@ const answerTimeoutMs = 12_000
 const idleInTransactionMs = 30_000
 const maxConnections = 10
 
-/**
- * What every connection of this process is opened with, in the pool or outside it; then `limitSession` is
- * called.
- */
+/** What every connection is opened with, in the pool or outside it; then `limitSession` is called. */
 export function connectionSettings(databaseUrl: string) {
   return {
     connectionString: toDriverUrl(databaseUrl),
@@ -31,10 +28,7 @@ export function connectionSettings(databaseUrl: string) {
   }
 }
 
-/**
- * What the driver does for both modes, under the name that no later version of it will read as less, nor warn
- * about.
- */
+/** What the driver does for both modes, by the name that no later version will read as less. */
 const toDriverUrl = (databaseUrl: string) =>
   databaseUrl.includes('uselibpqcompat=')
     ? databaseUrl
@@ -62,8 +56,7 @@ export function makePool(databaseUrl: string): PostgresPool {
     onConnect: (client) => limitSession(client),
   })
   const target = toTarget(databaseUrl)
-  // Without a listener the loss of an idle connection would end the process; the pool replaces the
-  // connection.
+  // Without a listener the loss of an idle connection would end the process; the pool replaces it.
   pool.on('error', () => {})
   // The same for a connection in use, whose query reports the error.
   pool.on('connect', (client) => {

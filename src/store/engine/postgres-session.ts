@@ -20,10 +20,7 @@ export function keepsSession<Tables>(db: Kysely<Tables>): Promise<boolean> {
   })
 }
 
-/**
- * One that lends a session for one statement refuses them (PgBouncer, `pool_mode = statement`), and ends the
- * connection.
- */
+/** What lends a session for one statement (PgBouncer, `pool_mode = statement`) ends the connection. */
 async function allowsTransactions<Tables>(db: Kysely<Tables>): Promise<boolean> {
   try {
     // Not `begin`, which would be sent together with the next statement.

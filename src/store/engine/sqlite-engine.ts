@@ -75,10 +75,7 @@ function makeEngine({ writer, reader: readerFile, keys: keysFile, directory }: O
   const reader: SqliteDatabase = makeStatements(readerFile)
   const db = toKysely(writer)
   const keys = toKysely(keysFile)
-  /**
-   * Commits of the log that are not synced by themselves are synced with the next one that is
-   * (sqlite.org/pragma.html).
-   */
+  /** Commits that are not synced themselves are synced with the next that is (sqlite.org/pragma.html). */
   async function withoutSync<Result>(work: () => Promise<Result>): Promise<Result> {
     // Not a kept statement: SQLite sets this while it prepares the text.
     writer.exec('pragma synchronous = normal')
@@ -134,10 +131,7 @@ function toKysely(file: DatabaseSync): Kysely<Tables> {
   return new Kysely<Tables>({ dialect: new SqliteDialect({ database: makeStatements(file) }) })
 }
 
-/**
- * The log holds what was deleted until it is written back into the file, where it is overwritten
- * (`secure_delete`).
- */
+/** The log holds what was deleted until it is written back and overwritten in the file (`secure_delete`). */
 async function truncateLog(keys: Kysely<Tables>): Promise<void> {
   const { rows } = await sql<{ busy: number }>`pragma wal_checkpoint(truncate)`.execute(keys)
   if (rows[0]?.busy !== 0)

@@ -26,10 +26,7 @@ export function makeStatements(db: DatabaseSync): SqliteDatabase {
   }
 }
 
-/**
- * Runs a step of SQLite. @throws StoreUnavailableError when the failure is in the file and not in the
- * statement.
- */
+/** Runs a step of SQLite. @throws StoreUnavailableError when the file fails, not the statement. */
 export function onDisk<Result>(step: () => Result): Result {
   try {
     return step()
@@ -48,8 +45,7 @@ function makeStatement(db: DatabaseSync, text: string): SqliteStatement {
   const statement = onDisk(() => db.prepare(text))
   const columns = statement.columns()
   const read = makeRowReader(columns)
-  // An object without a prototype, which `node:sqlite` would make of each row, takes as long as the row
-  // itself.
+  // An object without a prototype, which `node:sqlite` would make of each row, takes as long as the row.
   statement.setReturnArrays(true)
   return {
     reader: columns.length > 0,

@@ -148,10 +148,7 @@ export interface Tables extends EventTables, DashboardTables {
   }
 }
 
-/**
- * The root handle, or one transaction. Inside a transaction only its own handle may be used, because SQLite
- * has a single writer.
- */
+/** The root handle, or one transaction, inside which only its own may be used: SQLite has a single writer. */
 export type Db = Kysely<Tables>
 
 /** An instant as a value that both engines accept. */
@@ -169,10 +166,7 @@ export function isBefore(column: string, ms: Millis): RawBuilder<boolean> {
   return sql<boolean>`(${sql.ref(column)} < ${moment(ms)})`
 }
 
-/**
- * As `isBefore`, and true when the instant is unknown. It cannot use an index, so another condition must
- * select the rows.
- */
+/** As `isBefore`, and true for an unknown instant. No index serves it: another condition selects rows. */
 export function isUnsetOrBefore(column: string, ms: Millis): RawBuilder<boolean> {
   return sql<boolean>`(${sql.ref(column)} is null or ${sql.ref(column)} < ${moment(ms)})`
 }

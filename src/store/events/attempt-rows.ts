@@ -49,10 +49,7 @@ export interface AttemptChange {
   readonly result: AttemptResult
   readonly number: number
   readonly outcome: { readonly status: DeliveryStatus; readonly dueAt: number | null }
-  /**
-   * Null: there is none, or the event's key is missing (a restored backup), so that it could never be
-   * decrypted.
-   */
+  /** Null: there is none, or the event's key is missing (a restored backup): it could never be opened. */
   readonly answer: Uint8Array | null
   /** Becomes due now; null: none does. */
   readonly nextId: DeliveryId | null
@@ -143,10 +140,7 @@ const updateDueTimes = perKind((kind) => (tx: Db, { list }: Listed) => {
   return { compile: () => query.compile(tx) }
 })
 
-/**
- * The next delivery of a lane becomes due when the one before it has ended. Returns those that did, by their
- * ids.
- */
+/** The next delivery of a lane becomes due when the one before it has ended. Returns those by their ids. */
 export async function advance(
   { kind, queries }: Engine,
   tx: Db,

@@ -73,8 +73,7 @@ export function makeClaims(parts: Parts): Claims {
           .set({ served_at: moment(now) })
           .where('id', '=', row.id)
           .execute()
-        // Deliveries that were created during the lease may be due now; nobody could claim the endpoint when
-        // they were announced.
+        // Deliveries that were created during the lease may be due now, and nobody could claim them then.
         woke('delivery')
       }),
   }
@@ -152,10 +151,7 @@ function isWaiting(id: EndpointId, now: number) {
   )`
 }
 
-/**
- * The first pending delivery of each lane, in the order of creation; this includes the oldest pending
- * delivery.
- */
+/** The first pending delivery of each lane, in the order of creation; the oldest pending one is first. */
 function selectFirst(db: Db, id: EndpointId) {
   return db
     .selectFrom('deliveries')

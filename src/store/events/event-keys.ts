@@ -56,10 +56,7 @@ export async function readWrappedKeys(
   return new Map(rows.map(({ id, secret }) => [id, secret]))
 }
 
-/**
- * These keys cannot be deleted until the transaction `tx` ends. `missing` throws; it is called when one is
- * gone.
- */
+/** These keys cannot be deleted until the transaction `tx` ends. `missing` throws: one is gone. */
 export async function holdKeys(
   { kind, queries, keysOf, later }: Engine,
   tx: Db,
@@ -148,10 +145,7 @@ function listKeys({ db, keysOf }: Engine, before: number, after: KeyPlace | null
   return page.where(place).execute()
 }
 
-/**
- * In one transaction: SQLite has one writer; on PostgreSQL the keys are locked before their events are looked
- * up.
- */
+/** In one transaction: SQLite has one writer; PostgreSQL locks the keys before it looks their events up. */
 async function destroyOrphans(
   { kind, keysOf }: Engine,
   tx: Db,

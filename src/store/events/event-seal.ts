@@ -13,10 +13,7 @@ import { SealError, type Sealer } from '../seal.ts'
 const compress = promisify(gzip)
 const decompress = promisify(gunzip)
 
-/**
- * Another thread takes longer to be asked than a body of so many bytes takes to be compressed, or
- * decompressed.
- */
+/** Asking another thread takes longer than compressing, or decompressing, so many bytes. */
 const maxAtOnceBytes = { compress: 8192, decompress: 65_536 }
 /** Takes half as long as the default, and a tenth more bytes. */
 const fast = { level: 3 }
@@ -65,8 +62,7 @@ export async function openEventBody(
   payload: Uint8Array,
 ): Promise<Uint8Array> {
   const compressed = decrypt(key, payloadName(event), payload)
-  // In one piece of the body's size: pieces of the usual 16 KB would end in a full garbage collection every
-  // few hundred events.
+  // In one piece of the body's size: pieces of 16 KB end in a full collection every few hundred events.
   const bound = {
     maxOutputLength: Math.max(1, event.size),
     chunkSize: Math.max(constants.Z_MIN_CHUNK, event.size + 1),

@@ -23,10 +23,7 @@ export async function missPending(tx: Db, id: EndpointId): Promise<void> {
   await missSome(tx, id, missedAtOnce)
 }
 
-/**
- * Completes what `missPending` left, of one endpoint. Returns how many rows it changed, at least 1 if it had
- * any to look at.
- */
+/** Completes what `missPending` left, of one endpoint. Returns the rows it changed, at least 1 if any. */
 export async function missLeft(engine: Engine, tx: Db, limit: number): Promise<number> {
   const query = tx.selectFrom('webhook_endpoints').select('id').where('missed_to', 'is not', null)
   const left = await query.orderBy('id').limit(1).executeTakeFirst()

@@ -103,10 +103,7 @@ function readFacts(
   }
 }
 
-/**
- * The actions are literals, not parameters, because the partial indexes require it (migrations 0006 and
- * 0007).
- */
+/** The actions are literals, not parameters: the partial indexes require it (migrations 0006 and 0007). */
 const isOf: Readonly<Record<SweptEntries, RawBuilder<SqlBool>>> = {
   refusals: sql`action = ${sql.lit(refusedSignIn)}`,
   sessions: sql`action in (${sql.lit(signedIn)}, ${sql.lit(signedOut)})`,

@@ -23,10 +23,7 @@ const isOfOrigin = (origin: Uint8Array | null) =>
 /** The part of a request's origin that all addresses of its network share. */
 const network = sql<Uint8Array>`substr(origin, 1, ${sql.lit(networkBytes)})`
 
-/**
- * Checks the bounds for one more waiting request, and makes room if needed; the caller holds the lock on
- * requests.
- */
+/** Checks the bounds for one more waiting requestand makes room; the caller holds the lock on requests. */
 export async function admitPending(
   tx: Db,
   { origin }: Pick<NewOAuthRow, 'origin'>,
@@ -91,10 +88,7 @@ export async function trimClients(db: Db, origin: Uint8Array, keep: number): Pro
     .execute()
 }
 
-/**
- * Deletes never used clients beyond `keep` in total: the newest of every network is kept first, then the
- * second newest, and so on.
- */
+/** Deletes never used clients beyond `keep`: the newest of every network stays first, then the second. */
 export async function trimUnusedClients(db: Db, keep: number): Promise<number> {
   const { numAffectedRows } = await sql`
     delete from oauth_rows where id in (

@@ -73,8 +73,7 @@ export function makeSessionStore({ engine, write }: Parts): SessionStore {
       return Number(numDeletedRows)
     },
     async sweep({ seenBefore, createdBefore }) {
-      // One statement per bound: each uses the index of its column, whereas both in one statement would scan
-      // the table.
+      // One statement per bound: each uses its index, whereas both in one would scan the table.
       const idle = await deleteBefore(db, 'last_seen_at', seenBefore)
       return idle + (await deleteBefore(db, 'created_at', createdBefore))
     },

@@ -336,10 +336,7 @@ function noteUser(tx: Db, id: UserId, [row]: readonly LockedRow[]): UserState {
   return 'living'
 }
 
-/**
- * Users who were not being deleted when a transaction locked them; no other transaction changes that before
- * it ends.
- */
+/** Users whom a transaction locked and found not being deleted; no other changes that before it ends. */
 const living = new WeakMap<Db, Set<UserId>>()
 
 /** As `lockUser`, for writes that are not allowed once the user is being deleted. @throws OwnerGoneError */

@@ -59,10 +59,7 @@ export interface LearntStatus {
   /** Connections in other states are not changed. */
   readonly from: readonly ConnectionStatus[]
   readonly to: ConnectionStatus
-  /**
-   * When it was obtained: `saveReportedStatus` ignores reports of an earlier time. Absent: the time is not
-   * stored.
-   */
+  /** When it was learnt: `saveReportedStatus` ignores earlier reports. Absent: it is not stored. */
   readonly at?: Millis
 }
 
@@ -146,10 +143,7 @@ export interface ConnectionStore {
    * it was, and when there is no such connection. Webhooks arrive late, twice and in any order.
    */
   saveReportedStatus(reported: ReportedStatus): Promise<boolean>
-  /**
-   * `isReported`: the provider reported the time, which is stored as it is. Otherwise it is our own time,
-   * which never moves back.
-   */
+  /** `isReported`: the provider's time, stored as it is. Otherwise our own, which never moves back. */
   setRefreshed(
     id: ConnectionId,
     at: Millis,

@@ -11,19 +11,13 @@ import type { EndpointRow, EndpointSecrets, HealthChange } from './endpoints.ts'
 import type { SealedBody } from './events.ts'
 import type { WaitLimits } from './waits.ts'
 
-/**
- * `missed`: the endpoint was disabled. `exhausted`: every attempt failed, or the receiver refused further
- * attempts.
- */
+/** `missed`: the endpoint was disabled. `exhausted`: every attempt failed, or the receiver wants no more. */
 export type DeliveryStatus = 'pending' | 'succeeded' | 'exhausted' | 'missed'
 
 /** An endpoint as its holder needs it. */
 export interface EndpointState {
   readonly endpoint: EndpointRow
-  /**
-   * Null: they cannot be decrypted (damaged, or the encryption key is missing); other endpoints are not
-   * affected.
-   */
+  /** Null: they cannot be decrypted (damaged, or the key is missing); others are not affected. */
   readonly secrets: EndpointSecrets | null
 }
 
@@ -173,10 +167,7 @@ export interface DeliveryStore {
     page: { readonly after: number | null; readonly limit: number },
   ): Promise<readonly DeliveryRow[]>
   find(id: DeliveryId): Promise<DeliveryRow | null>
-  /**
-   * Creates a delivery that is due at once, in a lane of its own (`missed` where the endpoint is disabled);
-   * null: the payload is shredded.
-   */
+  /** Creates a due delivery in a lane of its own (`missed` where disabled); null: the payload is shredded. */
   replay(id: DeliveryId, at: Millis): Promise<DeliveryId | null>
   /**
    * Replays every event of a connection that was accepted from `from` until before `to` and that the endpoint

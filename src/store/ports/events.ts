@@ -79,10 +79,7 @@ export interface SealedBody {
 
 /** The rest uses the separate store of the keys too, so it is not available inside a transaction. */
 export interface EventStore extends EventRows {
-  /**
-   * Compresses and seals; every key is durable when this resolves. It takes a few events at a time, and the
-   * event loop turns in between.
-   */
+  /** Compresses and seals, a few events at a time; every key is durable when this resolves. */
   seal(events: Iterable<NewEvent>): Promise<readonly SealedEvent[]>
   /**
    * The body; null when it is shredded, its key is missing (a restored backup), or there is no such event.

@@ -114,15 +114,9 @@ export interface StoreInspector {
   /** Rows sealed under a key other than the first; counted up to `limit` per table. */
   countAged(limit: number): Promise<number>
   countConnections(): Promise<Readonly<Record<StoredStatus, number>>>
-  /**
-   * The providers at which somebody is linked, in no particular order; of their people at most `limit` are
-   * named.
-   */
+  /** The providers at which somebody is linked, unordered; at most `limit` of their people are named. */
   listUse(limit: number): Promise<readonly ProviderUse[]>
-  /**
-   * Active connections of a provider that were last refreshed before an instant, the oldest first; at most
-   * `limit`.
-   */
+  /** Active connections of a provider last refreshed before an instant, the oldest first, at most `limit`. */
   listStale(query: {
     readonly provider: Provider
     readonly before: Millis

@@ -30,10 +30,7 @@ export interface NewLinking {
 export interface LinkingRow extends NewLinking {
   /** When its state came back. */
   readonly usedAt: Millis | null
-  /**
-   * When its consent was read, or when it became certain that there is none. Until then the consent may still
-   * arrive.
-   */
+  /** When its consent was read, or certain to be none. Until then the consent may still arrive. */
   readonly endedAt: Millis | null
   /**
    * How far it has come, or how it ended (`linking-attempt.ts`). Null: its return was not read yet, or a

@@ -19,10 +19,7 @@ export interface LoginRow {
    * obtained before can be recognised.
    */
   readonly version: number
-  /**
-   * This installation made it at the provider for its person: nobody else uses it, and it ends with its last
-   * connection.
-   */
+  /** This installation made it for its person: it ends at the provider with its last connection. */
   readonly isOurs: boolean
 }
 
@@ -55,15 +52,9 @@ export interface LoginStore {
   listIds(userId: UserId): Promise<readonly LoginId[]>
   /** Opens no secret. */
   find(id: LoginId): Promise<LoginRef | null>
-  /**
-   * As `find`, in a transaction: the login stays as it is until the transaction ends. Null also for a user
-   * who is deleted.
-   */
+  /** As `find`, held until the transaction ends. Null also for a user who is deleted. */
   hold(id: LoginId): Promise<LoginRef | null>
-  /**
-   * Consents of the login came or went: its version grows, so that lists that were read before are
-   * recognised.
-   */
+  /** Consents of the login came or went: its version grows, so that older lists are recognised. */
   noteConsents(id: LoginId): Promise<void>
   /**
    * Logins of all users, by id, that neither a connection nor a begun link that has not expired uses; only

@@ -66,10 +66,7 @@ export interface OAuthAgentRow {
 }
 
 export interface OAuthStore {
-  /**
-   * Creates a row or replaces its payload and expiry. False, with nothing stored, when its grant no longer
-   * exists.
-   */
+  /** Creates a row or replaces its payload and expiry. False, with nothing stored, when its grant is gone. */
   save(row: NewOAuthRow): Promise<boolean>
   /**
    * Creates a request that waits for a person, or replaces its payload and expiry. A new one is stored only
@@ -81,10 +78,7 @@ export interface OAuthStore {
     row: NewOAuthRow,
     bounds: { readonly at: Millis; readonly ofOrigin: number; readonly inAll: number },
   ): Promise<'kept' | 'origin_full' | 'full'>
-  /**
-   * As `save`, provided that this browser session still exists; one transaction locks the session, checks and
-   * stores.
-   */
+  /** As `save` while this browser session exists; one transaction locks the session and stores. */
   saveWhile(sessionId: SessionId, row: NewOAuthRow): Promise<boolean>
   /** Includes expired rows that have not been swept yet. */
   find(model: OAuthModel, id: Uint8Array): Promise<OAuthRow | null>
@@ -95,15 +89,9 @@ export interface OAuthStore {
   touchClient(id: Uint8Array, at: Millis, expiresAt: Millis): Promise<void>
   /** Deletes never used clients of this origin, except the newest `keep`. */
   trimClients(origin: Uint8Array, keep: number): Promise<void>
-  /**
-   * Deletes never used clients beyond `keep` in total, first from the networks with the most. Returns how
-   * many.
-   */
+  /** Deletes never used clients beyond `keep`, first of the networks with the most. Returns how many. */
   trimUnusedClients(keep: number): Promise<number>
-  /**
-   * Creates a grant or replaces its payload and expiry. False when the user does not exist or is being
-   * deleted.
-   */
+  /** Creates a grant or replaces its payload and expiry. False when the user is gone or being deleted. */
   saveGrant(grant: NewOAuthGrant): Promise<boolean>
   findGrant(id: Uint8Array): Promise<(OAuthRow & { readonly userId: UserId }) | null>
   /** Deletes the grant and everything that depends on it, at once; false when there was none. */

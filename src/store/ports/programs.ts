@@ -40,10 +40,7 @@ export interface ProgramCaller extends PlanRow {
 export const maxPrograms = 50
 
 export interface ProgramStore {
-  /**
-   * Null when the user does not exist or is being deleted; 'full' with `maxPrograms` that have not ended.
-   * Older ended ones go.
-   */
+  /** Null when the user is gone or being deleted; 'full' with `maxPrograms` not ended. Old ended ones go. */
   create(program: NewProgram): Promise<ProgramRow | 'full' | null>
   list(userId: UserId): Promise<readonly ProgramRow[]>
   /** The user of a program; null: there is none. */

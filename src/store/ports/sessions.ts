@@ -15,10 +15,7 @@ export interface SessionRow {
   readonly lastSeenAt: Millis
   /** The network address of the sign-in; null: unknown. */
   readonly address: string | null
-  /**
-   * What the browser calls itself (`User-Agent`), bounded; null: nothing, or the session is older than this
-   * column.
-   */
+  /** What the browser calls itself (`User-Agent`), bounded; null: nothing, or the session is older. */
   readonly agent: string | null
 }
 

@@ -37,10 +37,7 @@ export interface SingleUseStore {
   ): Promise<boolean>
   /** Used, replaced and expired ones too, until they are swept. */
   find(kind: SingleUseKind, hash: Uint8Array): Promise<SingleUseRow | null>
-  /**
-   * Uses a token up. Null, with nothing changed, when it is unknown, used, replaced or expired: of two calls
-   * at once one gets the row.
-   */
+  /** Uses a token up. Null when it is unknown, used, replaced or expired: one of two calls gets the row. */
   use(kind: SingleUseKind, hash: Uint8Array, at: Millis): Promise<SingleUseRow | null>
   /** Deletes those that expired before `before`, at most `limit`; returns how many. */
   sweep(bounds: { readonly before: Millis; readonly limit: number }): Promise<number>

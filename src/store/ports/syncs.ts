@@ -109,10 +109,7 @@ export interface SyncStore {
     /** Connections of these are left to others. */
     readonly except?: readonly Provider[]
   }): Promise<readonly ClaimedSync[]>
-  /**
-   * Leases this sync, due or not. Returns the id of the current run when there is one; null: no such
-   * connection.
-   */
+  /** Leases this sync, due or not. Returns the id of a run under way; null: no such connection. */
   claim(
     connectionId: ConnectionId,
     options: { readonly now: Millis; readonly leaseMs: number; readonly reason: SyncReason },

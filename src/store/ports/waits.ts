@@ -6,10 +6,7 @@ import type { Millis } from '#kernel/time.ts'
 
 export interface WaitLimits {
   readonly now: Millis
-  /**
-   * A lease that ends later than twice this from `now` then ends this long after `now`; its holder renews it
-   * earlier.
-   */
+  /** A lease that ends later than twice this from `now` then ends after this; its holder renews it. */
   readonly leaseMs: number
   /** What is due later than this from `now` is then due at `now`. */
   readonly longestMs: number

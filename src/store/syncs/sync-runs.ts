@@ -6,10 +6,7 @@ import type { Engine } from '../engine/engine.ts'
 import { type Db, isBefore, moment, type Tables } from '../engine/tables.ts'
 import type { ClaimedSync, SyncOutcome, SyncRunRow, SyncStore } from '../ports/syncs.ts'
 
-/**
- * Starts a run of each, in the transaction that leased them; previous runs that did not end become
- * `abandoned`.
- */
+/** Starts a run of each, in the transaction that leased them; unended runs become `abandoned`. */
 export async function beginRuns(
   tx: Db,
   claimed: readonly ClaimedSync[],

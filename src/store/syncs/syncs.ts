@@ -82,10 +82,7 @@ export function makeSyncStore({ engine, write }: Parts): SyncStore {
   }
 }
 
-/**
- * Makes a sync due, and creates its row if it is missing. False: there is no such connection. Runs in the
- * caller's transaction.
- */
+/** Makes a sync due, and its row if it is missing. False: no such connection. In the caller's transaction. */
 export async function requestSync(
   tx: Db,
   connectionId: ConnectionId,
@@ -164,10 +161,7 @@ function takeDue({ kind }: Engine, tx: Db, { now, leaseUntil, limit, except }: T
 /** More than are claimed, because rows that another process is claiming are skipped afterwards. */
 const spares = 16
 
-/**
- * Among the first due ones of each provider that is not excepted. Each is one range of an index, however many
- * are due of the others.
- */
+/** Among the first due ones of each provider that is not excepted: one range of an index each. */
 function isFirstOfOthers({
   now,
   limit,
@@ -286,10 +280,7 @@ function release(tx: Db, { runId, dueAt }: Release) {
     .returning('due_at as dueAt')
 }
 
-/**
- * What was requested meanwhile. A failed run is repeated for the same reason: for `schedule` it might not
- * read rows.
- */
+/** What was requested meanwhile. A failed run keeps its reason: for `schedule` it might read no rows. */
 function reasonAfter(kind: SyncOutcome['kind']): RawBuilder<SyncReason> {
   const requested = sql<SyncReason>`coalesce(requested_reason, 'schedule')`
   if (kind === 'succeeded') return requested
@@ -323,8 +314,7 @@ async function readBacklog(db: Db, now: number): Promise<SyncBacklog> {
     .orderBy('connection_id')
     .limit(1)
     .executeTakeFirst()
-  // Few connections are being removed: counting those separately reads only the index, not a connection per
-  // due row.
+  // Few connections are being removed: counting them apart reads the index alone, not a connection per row.
   const counted = await due.select(({ fn }) => fn.countAll().as('count')).executeTakeFirstOrThrow()
   const ending = await countEnding(db, now)
   const running = await db

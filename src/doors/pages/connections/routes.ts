@@ -36,10 +36,7 @@ export function addConnectionRoutes(scope: FastifyInstance, context: PagesContex
   })
 }
 
-/**
- * A connection of this person; another's, or one that is being removed, is treated as one that does not
- * exist.
- */
+/** A connection of this person; another's, or one that is being removed, does not exist. */
 async function findOwn(
   { store }: PagesContext,
   { visit, part }: SignedInRequest,

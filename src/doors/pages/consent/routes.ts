@@ -29,8 +29,7 @@ export function addConsentRoutes(scope: FastifyInstance, context: PagesContext):
     const visit = await visits.begin(request, reply)
     const pending = await consent.find(request.raw, reply.raw)
     if (pending === null || pending.uid !== request.params.uid) return showExpired(reply, visit)
-    // The action refuses a decision without a recently given password, so the person gives it before reading
-    // the page.
+    // The action refuses a decision without a recently given password, so it is asked for before the page.
     if (visit.user === null || visit.session?.isFresh !== true) {
       return toSignIn(reply, `/consent/${encodeURIComponent(pending.uid)}`)
     }

@@ -21,10 +21,7 @@ export function toLinked(rows: readonly ConnectionRow[]): string {
 
 const loopback = /^(?:localhost|127\.0\.0\.1|\[::1\])(?::\d{1,5})?$/i
 
-/**
- * The origin to which a browser returns. On loopback this server has several names, and a session belongs to
- * the one that the browser uses.
- */
+/** Where a browser returns. A session belongs to the one of loopback's names that the browser uses. */
 export function toReturnOrigin(
   { origins }: Pick<PagesContext, 'origins'>,
   { headers }: Pick<FastifyRequest, 'headers'>,
