@@ -3,6 +3,7 @@
  * and are removed. Doors and background work use only these actions.
  */
 
+import { makeQueue } from '#kernel/queue.ts'
 import { type CheckConnection, makeCheckConnection } from './check-connection.ts'
 import { type ConnectByKey, makeConnectByKey } from './connect-by-key.ts'
 import { type DeleteUser, makeDeleteUser } from './delete-user.ts'
@@ -22,8 +23,6 @@ import { makeRenewals, type Renewals } from './renewal.ts'
 
 import { makeResumeLinking, type ResumeLinking } from './resume-linking.ts'
 import { makeStartLinking, type StartLinking } from './start-linking.ts'
-
-import { makeUserQueue } from './user-queue.ts'
 
 export type { ConnectionsDeps, ConnectionsReport } from './deps.ts'
 export { makeDeletionSweep } from './finish-deletions.ts'
@@ -53,7 +52,7 @@ export interface Connections {
 /** Assembles the actions. */
 export function makeConnections(deps: ConnectionsDeps): Connections {
   const late = makeLateWork(deps.report)
-  const actions = { ...deps, queue: makeUserQueue(), late }
+  const actions = { ...deps, queue: makeQueue(), late }
   const deleteUser = makeDeleteUser(actions)
   const listInstitutions = makeListInstitutions(actions)
   const refreshConnection = makeRefreshConnection(actions)

@@ -5,12 +5,12 @@
 import type { Provider } from '#contract/resources.ts'
 import type { WindowStore } from '#fast/port.ts'
 import type { ConnectionId } from '#kernel/ids.ts'
+import type { Queue } from '#kernel/queue.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { Adapters } from '#providers/port.ts'
 import type { Store, StoreRows } from '#store/ports/store.ts'
 import type { LateReport, LateWork } from './late-work.ts'
 import type { LinkingOutcome } from './linking-attempt.ts'
-import type { UserQueue } from './user-queue.ts'
 
 /** What actions report to operators; the composition root turns it into log lines and metrics. */
 export interface ConnectionsReport extends LateReport {
@@ -60,6 +60,6 @@ export type SaveDeps = Pick<ConnectionsDeps, 'adapters' | 'clock'> & { readonly 
 
 /** The dependencies of the actions, with what they share. */
 export interface ActionDeps extends ConnectionsDeps {
-  readonly queue: UserQueue
+  readonly queue: Queue
   readonly late: LateWork
 }

@@ -1,15 +1,11 @@
-/**
- * Serialises the actions on one user's connections within a process: two removals from one login must not
- * each assume that the other connection still needs the login. Across processes the store's constraints
- * apply.
- */
+/** Work that a process does one after another where it has the same key. */
 
-export interface UserQueue {
+export interface Queue {
   /** Runs `work` after every earlier one with the same key has ended, successfully or not. */
   take<T>(key: string, work: () => Promise<T>): Promise<T>
 }
 
-export function makeUserQueue(): UserQueue {
+export function makeQueue(): Queue {
   const tails = new Map<string, Promise<unknown>>()
 
   function take<T>(key: string, work: () => Promise<T>): Promise<T> {

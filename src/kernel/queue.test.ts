@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { makeUserQueue } from './user-queue.ts'
+import { makeQueue } from './queue.ts'
 
 test('work of one key runs in the order it came, one at a time', async () => {
-  const queue = makeUserQueue()
+  const queue = makeQueue()
   const events: string[] = []
   const work = (name: string, ms: number) => async () => {
     events.push(`${name} begins`)
@@ -22,7 +22,7 @@ test('work of one key runs in the order it came, one at a time', async () => {
 })
 
 test('other keys do not wait', async () => {
-  const queue = makeUserQueue()
+  const queue = makeQueue()
   const blocked = Promise.withResolvers<void>()
   const waiting = queue.take('one', () => blocked.promise)
   assert.equal(await queue.take('other', async () => 'done'), 'done')
@@ -31,7 +31,7 @@ test('other keys do not wait', async () => {
 })
 
 test('a failure reaches only its own caller', async () => {
-  const queue = makeUserQueue()
+  const queue = makeQueue()
   const failing = queue.take('key', () => Promise.reject(new Error('no')))
   const next = queue.take('key', async () => 'runs all the same')
   await assert.rejects(failing, /no/)
