@@ -55,7 +55,6 @@ const subjects: readonly Subject[] = [
       ['take-page', 80],
       ['read-on', 65],
       ['anchor', 60],
-      ['show-rows', 50],
       ['windows', 60],
       ['share', 65],
     ] as const

@@ -4,14 +4,16 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type HeldSnapshot, openHolder, packBodies, unpack } from './hold.ts'
+import { unpack } from '#kernel/packed.ts'
+import { type HeldSnapshot, packBodies } from './hold.ts'
+import { openPlace } from './share.ts'
 import { makeSnapshot } from './snapshot.ts'
 
 const facts = {
   generation: '',
   generationEpoch: 1,
   generationAt: 0,
-  seed: { first: 1, second: 2 },
+  seed: 1,
   window: { from: null, to: null },
   firsts: null,
 }
@@ -23,7 +25,8 @@ function makeHeld(bytes: Uint8Array, expiresAt = 1000): HeldSnapshot {
 }
 
 const text = (length: number) => new Uint8Array(Buffer.alloc(length, 'a page of rows '))
-const clock = { now: () => 0 }
+const openHolder = (maxBytes: number, clock = { now: () => 1 }) =>
+  openPlace({ maxBytes, clock, shared: null })
 
 test('a compressed body is smaller and comes back as it was, an empty one too', async () => {
   for (const length of [0, 2, 511, 512, 30_000, 3_000_000]) {
@@ -38,51 +41,50 @@ test('a compressed body is smaller and comes back as it was, an empty one too', 
 })
 
 test('beyond the bound whole snapshots are let go, the least used first', () => {
-  const holder = openHolder({ maxBytes: 60_000, clock })
+  const holder = openHolder(60_000)
   holder.keep('a', makeHeld(text(25_000)))
   holder.keep('b', makeHeld(text(25_000)))
-  assert.notEqual(holder.get('a'), null)
+  assert.notEqual(holder.own.get('a'), undefined)
   holder.keep('c', makeHeld(text(25_000)))
-  assert.equal(holder.get('b'), null)
-  assert.notEqual(holder.get('c'), null)
-  assert.notEqual(holder.get('a'), null)
-  holder.close()
+  assert.equal(holder.own.get('b'), undefined)
+  assert.notEqual(holder.own.get('c'), undefined)
+  assert.notEqual(holder.own.get('a'), undefined)
+  holder.own.clear()
 })
 
 test('a snapshot that is kept again counts with its present size alone', () => {
-  const holder = openHolder({ maxBytes: 60_000, clock })
+  const holder = openHolder(60_000)
   const grown = makeHeld(text(20_000))
   holder.keep('a', makeHeld(text(20_000)))
   for (let turn = 0; turn < 20; turn += 1) holder.keep('b', grown)
-  assert.notEqual(holder.get('a'), null)
+  assert.notEqual(holder.own.get('a'), undefined)
   grown.bodies.set('next', text(30_000))
   holder.keep('b', grown)
-  assert.equal(holder.get('a'), null)
-  holder.drop('b')
+  assert.equal(holder.own.get('a'), undefined)
+  holder.own.delete('b')
   for (const key of ['c', 'd']) holder.keep(key, makeHeld(text(25_000)))
-  assert.notEqual(holder.get('c'), null)
-  holder.close()
+  assert.notEqual(holder.own.get('c'), undefined)
+  holder.own.clear()
 })
 
 test('one snapshot beyond the bound is kept alone', () => {
-  const holder = openHolder({ maxBytes: 10_000, clock })
+  const holder = openHolder(10_000)
   holder.keep('a', makeHeld(text(15_000)))
   holder.keep('b', makeHeld(text(15_000)))
-  assert.equal(holder.get('a'), null)
-  assert.notEqual(holder.get('b'), null)
-  holder.close()
+  assert.equal(holder.own.get('a'), undefined)
+  assert.notEqual(holder.own.get('b'), undefined)
+  holder.own.clear()
 })
 
 test('R19: an expired snapshot is let go even when no request uses it', (t) => {
-  t.mock.timers.enable({ apis: ['setInterval'] })
-  let now = 0
-  const holder = openHolder({ maxBytes: 10_000, clock: { now: () => now } })
+  t.mock.timers.enable({ apis: ['setTimeout'] })
+  let now = 1
+  const holder = openHolder(10_000, { now: () => now })
   holder.keep('a', makeHeld(text(10), 1000))
-  now = 999
-  t.mock.timers.tick(30_000)
-  assert.notEqual(holder.get('a'), null)
   now = 1000
-  t.mock.timers.tick(30_000)
-  assert.equal(holder.get('a'), null)
-  holder.close()
+  t.mock.timers.tick(999)
+  assert.equal(holder.own.size, 1)
+  now = 1001
+  t.mock.timers.tick(1)
+  assert.equal(holder.own.size, 0)
 })

@@ -2,12 +2,11 @@
  * Reads every row of a query once, for syncs: in the order of windows, but no page is shown later and nothing
  * is shared. The rows of numbered pages are given out when all were read and nothing in them moved.
  */
-import type { CallContext } from '#providers/port.ts'
-import { makeSeed } from './fingerprint.ts'
-import { readOn } from './read-on.ts'
+import { makeSeed } from '#kernel/fingerprint.ts'
+import { readOn, toFailure } from './read-on.ts'
 import { makeSnapshot } from './snapshot.ts'
-import type { AnyPage, RowSource } from './take-page.ts'
-import { kindOf, mostTimes, toMoved } from './trouble.ts'
+import type { AnyPage, RowsRequest } from './take-page.ts'
+import { mayRepeat } from './trouble.ts'
 
 export interface PageRow<Page> {
   readonly page: Page
@@ -17,11 +16,7 @@ export interface PageRow<Page> {
   readonly copy: number
 }
 
-export interface EveryRow<Page extends AnyPage> {
-  readonly source: RowSource<Page>
-  readonly call: CallContext
-  /** Resolves when a doubted end can be trusted (reading R20b). */
-  readonly confirmEnd: () => Promise<void>
+export interface EveryRow<Page extends AnyPage> extends RowsRequest<Page> {
   /** What is thrown when there are more pages than any provider has. */
   readonly onEndless: () => Error
   readonly take: (rows: readonly PageRow<Page>[]) => Promise<void>
@@ -36,9 +31,7 @@ export async function readEvery<Page extends AnyPage>(every: EveryRow<Page>): Pr
     try {
       return await readOnce(every)
     } catch (error) {
-      if (kindOf(error) !== 'moved') throw error
-      if (again === mostTimes.moved)
-        throw await toMoved(every.source.provider, every.confirmEnd, error)
+      if (!mayRepeat(error, again)) throw await toFailure(every, error)
     }
   }
 }
@@ -52,13 +45,12 @@ async function readOnce<Page extends AnyPage>(every: EveryRow<Page>): Promise<vo
   const pages = new Map<string, Page>()
   let given = 0
   async function give(): Promise<void> {
-    const rows: PageRow<Page>[] = []
-    for (; given < snapshot.count(); given += 1) {
-      const { page, entry, copy } = snapshot.locate(given)
+    const rows = snapshot.order.slice(given).map(({ page, entry, copy }): PageRow<Page> => {
       const open = pages.get(page.name)
-      if (open === undefined) throw new RangeError(`the page of row ${given} was given out`)
-      rows.push({ page: open, index: page.rows[entry] ?? 0, copy })
-    }
+      if (open === undefined) throw new RangeError('the page of a row was given out')
+      return { page: open, index: page.places[entry] ?? 0, copy }
+    })
+    given += rows.length
     pages.clear()
     await every.take(rows)
   }

@@ -1,12 +1,15 @@
 /**
- * Shares a snapshot among processes: its pages without bodies in one value that only grows, and each body
- * under a name of its own. Of two processes that read a page, the first to save it wins, and the other uses
- * that one. While Redis is unavailable a snapshot stays in its process. What is shared is sealed where it
- * rests.
+ * Where snapshots are held: in this process, as long as they live, where beyond the bound whole snapshots are
+ * let go, the least recently used first; and with Redis for all processes, the pages without bodies in one
+ * value that only grows, and each body under a name of its own. Of two processes that read a page, the first
+ * to save it wins, and the other uses that one. While Redis is unavailable a snapshot stays in its process.
+ * What is shared is sealed where it rests.
  */
 import { deserialize, serialize } from 'node:v8'
+import { LRUCache } from 'lru-cache'
 import type { CacheStore, SharedSnapshots } from '#fast/port.ts'
-import type { HeldSnapshot } from './hold.ts'
+import type { Clock } from '#kernel/time.ts'
+import { type HeldSnapshot, sizeOf } from './hold.ts'
 import { makeSnapshot, type SnapshotFacts, type SnapshotPage } from './snapshot.ts'
 
 export interface SharedPlace {
@@ -23,63 +26,97 @@ interface StoredSnapshot {
   readonly lists: readonly (readonly SnapshotPage[])[]
 }
 
-export interface Loaded {
-  readonly held: HeldSnapshot | null
-  /** What a save must expect to find. */
-  readonly version: string | null
-}
+/** Clocks that differ by less, or are set back by less, change nothing. */
+export const clockSlackMs = 60_000
 
-export type Sharing = ReturnType<typeof makeSharing>
+export type Place = ReturnType<typeof openPlace>
 
-export function makeSharing({ snapshots, bodies }: SharedPlace) {
+/** @param options `maxBytes` bounds the pages in memory; `shared` null: no other process shares them. */
+export function openPlace(options: {
+  readonly maxBytes: number
+  readonly clock: Clock
+  readonly shared: SharedPlace | null
+}) {
+  const { maxBytes, clock, shared } = options
+  const own = new LRUCache<string, HeldSnapshot>({
+    maxSize: maxBytes,
+    // The last one is kept whatever its size.
+    sizeCalculation: (held) => Math.min(sizeOf(held), maxBytes),
+    ttlAutopurge: true,
+    ttlResolution: 0,
+    perf: clock,
+  })
+  /** Must be called after each use, because the snapshot may have grown: it is measured anew. */
+  function keep(key: string, held: HeldSnapshot): void {
+    own.delete(key)
+    own.set(key, held, { ttl: Math.max(1, held.expiresAt - clock.now()) })
+  }
   return {
-    /** The snapshot under the key as it is now. `own`: what this process holds. */
-    async load(key: string, own: HeldSnapshot | null, now: number): Promise<Loaded> {
-      const found = await snapshots.load(key, own?.version ?? null)
-      if (found.kind === 'none') {
-        own?.saved.clear()
-        if (own !== null) own.version = null
+    own,
+    keep,
+    /** The snapshot under the key as it is now, while it lives, and the version that a save expects. */
+    async load(key: string, ttlMs: number) {
+      const now = clock.now()
+      // More time left than a whole life means that the clock was set back since it began.
+      const isAlive = ({ expiresAt }: StoredSnapshot | HeldSnapshot) =>
+        expiresAt > now && expiresAt <= now + ttlMs + clockSlackMs
+      const last = own.get(key)
+      const held = last !== undefined && isAlive(last) ? last : null
+      const found = (await shared?.snapshots.load(key, held?.version ?? null)) ?? { kind: 'none' }
+      if (found.kind === 'none' && held !== null) {
+        held.saved.clear()
+        held.version = null
       }
-      if (found.kind !== 'found') return { held: own, version: own?.version ?? null }
-      const { version } = found
-      const stored = decode<StoredSnapshot>(found.bytes)
-      if (stored === null || stored.expiresAt <= now) return { held: null, version }
-      return { held: toHeld(stored, version, own), version }
+      if (found.kind !== 'found') return { held, version: held?.version ?? null }
+      const { version, bytes } = found
+      const stored = decode<StoredSnapshot>(bytes)
+      if (stored === null || !isAlive(stored)) return { held: null, version }
+      return { held: toHeld(stored, version, held), version }
     },
 
     /** False: another process saved first; load it. */
-    async save(key: string, owner: string, held: HeldSnapshot, now: number): Promise<boolean> {
-      const lists = held.snapshot.lists.map(({ pages }) => pages)
-      const fresh = lists.flat().filter(({ name }) => !held.saved.has(name))
-      if (fresh.length === 0) return true
-      const { expiresAt, version } = held
-      const ttlMs = expiresAt - now
-      const isStored = await Promise.all(
-        fresh.map(async ({ name }) => {
-          const body = held.bodies.get(name)
-          if (body === undefined) return false
-          const answer = { body, truncated: false }
-          return bodies.set(nameBody(owner, name), answer, ttlMs, owner)
-        }),
-      )
-      // With a body that cannot be shared the pages from there on stay in this process.
-      if (isStored.includes(false)) return true
-      const stored: StoredSnapshot = { facts: held.snapshot.facts, expiresAt, lists }
-      const result = await snapshots.save(key, { expected: version, bytes: encode(stored), ttlMs })
-      if (result.kind !== 'saved') return result.kind !== 'conflict'
-      for (const { name } of fresh) held.saved.add(name)
-      held.version = result.version
+    async save(key: string, owner: string, held: HeldSnapshot): Promise<boolean> {
+      const ttlMs = held.expiresAt - clock.now()
+      if (shared !== null && !(await share(shared, { key, owner, held, ttlMs }))) return false
+      keep(key, held)
       return true
     },
 
+    /** The body of a page; null: it is gone. */
     async loadBody(owner: string, name: string): Promise<Uint8Array | null> {
-      const found = await bodies.get(nameBody(owner, name))
-      return found.kind === 'hit' ? found.answer.body : null
+      const found = await shared?.bodies.get(nameBody(owner, name))
+      return found?.kind === 'hit' ? found.answer.body : null
     },
   }
 }
 
 const nameBody = (owner: string, name: string) => `page:{${owner}}:${name}`
+
+async function share(
+  { snapshots, bodies }: SharedPlace,
+  given: { key: string; owner: string; held: HeldSnapshot; ttlMs: number },
+): Promise<boolean> {
+  const { key, owner, held, ttlMs } = given
+  const { facts, listPages } = held.snapshot
+  const lists = listPages()
+  const fresh = lists.flat().filter(({ name }) => !held.saved.has(name))
+  if (fresh.length === 0) return true
+  const isStored = await Promise.all(
+    fresh.map(async ({ name }) => {
+      const body = held.bodies.get(name)
+      if (body === undefined) return false
+      return bodies.set(nameBody(owner, name), { body, truncated: false }, ttlMs, owner)
+    }),
+  )
+  // With a body that cannot be shared the pages from there on stay in this process.
+  if (isStored.includes(false)) return true
+  const bytes = encode({ facts, expiresAt: held.expiresAt, lists } satisfies StoredSnapshot)
+  const result = await snapshots.save(key, { expected: held.version, bytes, ttlMs })
+  if (result.kind !== 'saved') return result.kind !== 'conflict'
+  for (const { name } of fresh) held.saved.add(name)
+  held.version = result.version
+  return true
+}
 
 function toHeld(
   { facts, lists, expiresAt }: StoredSnapshot,
@@ -92,7 +129,7 @@ function toHeld(
 }
 
 /** Changes with every change of a stored shape: bytes of another layout are ignored. */
-const layout = 3
+const layout = 4
 
 export const encode = (value: object): Uint8Array => serialize({ layout, value })
 

@@ -4,10 +4,10 @@
  */
 import { randomUUID } from 'node:crypto'
 import type { Provider } from '#contract/resources.ts'
+import type { Print } from '#kernel/fingerprint.ts'
 import { UpstreamError } from '#providers/failure.ts'
-import type { RowPage, RowReader, RowsQuery } from '#providers/port.ts'
-import { isSamePrint, makeFingerprint, toNumber } from './fingerprint.ts'
-import type { Cursor, Snapshot, SnapshotPage } from './snapshot.ts'
+import type { CallContext, RowPage, RowReader, RowsQuery } from '#providers/port.ts'
+import type { Cursor, List, Snapshot, SnapshotPage } from './snapshot.ts'
 import { Trouble } from './trouble.ts'
 
 export type AnyPage = RowPage<unknown>
@@ -21,29 +21,38 @@ export interface RowSource<Page extends AnyPage = AnyPage> {
   keyOf?(page: Page, index: number): string
 }
 
-/** A page of one of the lists, as the provider sent it. */
+/** What is asked of the room. */
+export interface RowsRequest<Page extends AnyPage = AnyPage> {
+  readonly source: RowSource<Page>
+  readonly call: CallContext
+  /** Resolves when a doubted end can be trusted (reading R20b). */
+  readonly confirmEnd: () => Promise<void>
+}
+
+/** A page of a list as the provider sent it. */
 export interface ReadPage {
-  readonly index: number
+  readonly list: List
   readonly cursor: Cursor
   readonly page: AnyPage
 }
 
 /** The query of one list. A bound that is "now" stays where it was when the generation began. */
-export function listQuery(
-  { queries }: Pick<RowSource, 'queries'>,
-  { facts }: Snapshot,
-  list: number,
-): RowsQuery {
-  const query = queries[list]
-  if (query === undefined) throw new RangeError(`list ${list} has no query`)
+export function listQuery({ queries }: RowSource, { facts }: Snapshot, { index }: List): RowsQuery {
+  const query = queries[index]
+  if (query === undefined) throw new RangeError(`list ${index} has no query`)
   return { ...query, window: facts.window }
 }
 
 /** The fingerprint of a row of any kind on a numbered page; null where there is none. */
-export function printOf({ reader }: RowSource, { facts }: Snapshot, page: AnyPage, at: number) {
+export function printAt(
+  { reader }: RowSource,
+  { digest }: Snapshot,
+  page: AnyPage,
+  at: number,
+): Print | null {
   if (reader.overlap === 0 || at < 0 || at >= page.length) return null
   const head = page.head(at)
-  return head === null ? null : makeFingerprint(facts.seed)(head.id)
+  return head === null ? null : digest(head.id)
 }
 
 /**
@@ -52,26 +61,26 @@ export function printOf({ reader }: RowSource, { facts }: Snapshot, page: AnyPag
  * @throws UpstreamError `malformed` for a row without id or time, and for pages in a cycle.
  */
 export function takePage(source: RowSource, snapshot: Snapshot, read: ReadPage): SnapshotPage {
-  const { cursor, page } = read
-  const list = snapshot.getList(read.index)
+  const { cursor, page, list } = read
   const { overlap } = source.reader
-  const { next, ahead, total, ownRows, length } = page
-  if (next !== null && (next === cursor || list.hasCursor(next))) {
+  const { next, ahead, total, length } = page
+  if (next !== null && (next === cursor || list.pages.some((one) => one.cursor === next))) {
     const detail = 'the pages form a cycle'
     throw new UpstreamError(source.provider, { kind: 'malformed', detail })
   }
   const before = list.pages.at(-1)
   const repeated = before === undefined ? 0 : overlap
-  const received = Math.max(0, length - repeated)
-  const top = printOf(source, snapshot, page, 0)
-  if (repeated > 0 && (total !== before?.total || !isSamePrint(top, before.bottom))) {
+  const received = (before?.received ?? 0) + Math.max(0, length - repeated)
+  const ownRows = (before?.ownRows ?? 0) + page.ownRows
+  const isNext = total === before?.total && printAt(source, snapshot, page, 0) === before.bottom
+  if (repeated > 0 && !isNext) {
     throw new Trouble('moved', 'a page does not begin with the last row of the page before it')
   }
-  if (overlap > 0 && next === null && total !== null && list.sums.received + received < total) {
+  if (overlap > 0 && next === null && total !== null && received < total) {
     throw new Trouble('moved', 'the pages have fewer rows than their total')
   }
-  const bottom = printOf(source, snapshot, page, length - 1)
-  const facts = { cursor, next, ahead, total, received, ownRows, top, bottom }
+  const bottom = printAt(source, snapshot, page, length - 1)
+  const facts = { cursor, next, ahead, total, received, ownRows, bottom }
   return { name: randomUUID(), ...facts, ...listRows(source, snapshot, read, repeated) }
 }
 
@@ -81,37 +90,33 @@ export function takePage(source: RowSource, snapshot: Snapshot, read: ReadPage):
  */
 function listRows(
   { keyOf }: RowSource,
-  snapshot: Snapshot,
-  { index, page }: ReadPage,
+  { facts, digest }: Snapshot,
+  { list, page }: ReadPage,
   repeated: number,
-): Pick<SnapshotPage, 'rows' | 'times' | 'prints' | 'fills'> {
-  const { window, seed, firsts } = snapshot.facts
-  const { from, to } = window
-  const list = snapshot.getList(index)
-  const digest = makeFingerprint(seed)
-  const first = firsts?.[index] ?? null
-  const [rows, times, prints, fills]: [number[], number[], number[], number[]] = [[], [], [], []]
-  const here = new Set<number>()
-  let isBegun = first === null || list.sums.count > 0
-  for (let entry = repeated; entry < page.length; entry += 1) {
-    const head = page.head(entry)
+): Pick<SnapshotPage, 'places' | 'times' | 'prints' | 'fills'> {
+  const { from, to } = facts.window
+  const first = facts.firsts?.[list.index]
+  const [places, times, prints, fills]: [number[], number[], number[], number[]] = [[], [], [], []]
+  const here = new Set<Print>()
+  let isBegun = first === undefined || list.rows.length > 0
+  for (let at = repeated; at < page.length; at += 1) {
+    const head = page.head(at)
     if (head === null) continue
     if ((from !== null && head.time < from) || (to !== null && head.time > to)) continue
     const print = digest(head.id)
     // Rows above the first one arrived after the generation began.
-    isBegun ||= first !== 'none' && first?.time === head.time && isSamePrint(first, print)
-    const number = toNumber(print)
-    if (!isBegun || here.has(number) || list.hasSeen(print)) continue
-    here.add(number)
-    rows.push(entry)
+    isBegun ||= first !== 'none' && first?.time === head.time && first.print === print
+    if (!isBegun || here.has(print) || list.seen.has(print)) continue
+    here.add(print)
+    places.push(at)
     times.push(head.time)
-    prints.push(print.first, print.second)
-    if (keyOf !== undefined) fills.push(toNumber(digest(`fill ${keyOf(page, entry)}`)))
+    prints.push(print)
+    if (keyOf !== undefined) fills.push(digest(`fill ${keyOf(page, at)}`))
   }
   return {
-    rows: Uint32Array.from(rows),
+    places: Uint32Array.from(places),
     times: Float64Array.from(times),
-    prints: Uint32Array.from(prints),
+    prints: Float64Array.from(prints),
     fills: Float64Array.from(fills),
   }
 }

@@ -4,36 +4,37 @@
  * A window that would not continue what was shown before is refused (readings R17 to R19).
  */
 import { randomUUID } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { apiError } from '#contract/errors.ts'
+import { makeSeed } from '#kernel/fingerprint.ts'
+import { unpack } from '#kernel/packed.ts'
+import { makeQueue } from '#kernel/queue.ts'
 import type { Clock } from '#kernel/time.ts'
 import { UpstreamError } from '#providers/failure.ts'
-import type { CallContext } from '#providers/port.ts'
 import { releaseBytes } from '#providers/release-bytes.ts'
 import {
   type Anchor,
   type Anchors,
   addMarks,
   countShown,
-  isAhead,
   makeAnchors,
   refuseChanged,
 } from './anchor.ts'
-import { makeSeed } from './fingerprint.ts'
-import { type HeldSnapshot, openHolder, packBodies, type SnapshotHolder } from './hold.ts'
-import { readOn } from './read-on.ts'
-import { makeSharing, type SharedPlace, type Sharing } from './share.ts'
-import { type RowOf, type ShownRow, showRows } from './show-rows.ts'
-import { type Generation, makeSnapshot, type SnapshotFacts, type SnapshotPage } from './snapshot.ts'
-import type { AnyPage, RowSource } from './take-page.ts'
-import { kindOf, mostTimes, Trouble, toMoved } from './trouble.ts'
+import { copyHeld, type HeldSnapshot, packBodies } from './hold.ts'
+import { readOn, toFailure } from './read-on.ts'
+import { openPlace, type Place, type SharedPlace } from './share.ts'
+import { type List, makeSnapshot, type SnapshotFacts, type SnapshotPage } from './snapshot.ts'
+import { type AnyPage, listQuery, type RowsRequest } from './take-page.ts'
+import { mayRepeat, Trouble } from './trouble.ts'
 
 /** No provider's cursor expires sooner. */
 const cursorLifeMs = 60_000
 /** Bound of the pages that one request reads. */
 const maxReadBytes = 128 * 1024 * 1024
+/** After this many rows other work of the event loop has its turn. */
+const rowsPerTurn = 250
 
-export interface WindowRequest<Page extends AnyPage = AnyPage> {
-  readonly source: RowSource<Page>
+export interface WindowRequest<Page extends AnyPage = AnyPage> extends RowsRequest<Page> {
   /** The user whose rows they are. */
   readonly owner: string
   /** Identifies user and query, without the epoch. */
@@ -47,11 +48,17 @@ export interface WindowRequest<Page extends AnyPage = AnyPage> {
   readonly limit: number
   /** New pages that this request may read from the provider (reading R17). */
   readonly pageCap: number | null
-  readonly call: CallContext
-  /** Resolves when a doubted end can be trusted (reading R20b). */
-  readonly confirmEnd: () => Promise<void>
   /** Cached windows of a list that has changed must not be served any more. */
   readonly onListChanged: () => Promise<void>
+}
+
+/** The type of the rows on a page. */
+export type RowOf<Page extends AnyPage> = ReturnType<Page['map']>
+
+export interface ShownRow<Row> {
+  readonly row: Row
+  /** 1 for the first of identical fills, 2, 3 … for later ones. */
+  readonly copy: number
 }
 
 export interface Window<Row> {
@@ -64,27 +71,15 @@ export interface Window<Row> {
   readonly staleAt: number
 }
 
-export interface Windows {
-  /**
-   * Windows of one query are answered one at a time.
-   * @throws UpstreamError; ApiError where the window would not continue what was shown.
-   */
-  read<Page extends AnyPage>(request: WindowRequest<Page>): Promise<Window<RowOf<Page>>>
-  close(): void
-}
-
-/** What answers all requests of this process. */
-interface Parts {
-  readonly clock: Clock
-  readonly holder: SnapshotHolder
-  readonly anchors: Anchors
-  readonly sharing: Sharing | null
-}
+export type Windows = ReturnType<typeof openWindows>
 
 /** One request, and what answers it. */
-interface Ask extends WindowRequest, Parts {
+interface Ask extends WindowRequest {
   /** Identifies the snapshot. */
   readonly key: string
+  readonly clock: Clock
+  readonly place: Place
+  readonly anchors: Anchors
 }
 
 /** What an attempt may use: what is held, a new reading of the same generation, or only a new generation. */
@@ -95,31 +90,25 @@ export function openWindows(options: {
   readonly maxBytes: number
   readonly clock: Clock
   readonly shared: SharedPlace | null
-}): Windows {
+}) {
   const { clock, shared } = options
-  const parts: Parts = {
-    clock,
-    holder: openHolder(options),
-    anchors: makeAnchors(clock, shared?.anchors ?? null),
-    sharing: shared === null ? null : makeSharing(shared),
-  }
-  const turns = new Map<string, Promise<unknown>>()
+  const place = openPlace(options)
+  const anchors = makeAnchors(clock, shared?.anchors ?? null)
+  const queue = makeQueue()
   return {
+    /**
+     * Windows of one query are answered one at a time.
+     * @throws UpstreamError; ApiError where the window would not continue what was shown.
+     */
     read<Page extends AnyPage>(request: WindowRequest<Page>): Promise<Window<RowOf<Page>>> {
       const key = `snapshot ${request.name} ${request.epoch} ${request.facts}`
-      const mine = (turns.get(key) ?? Promise.resolve()).then(() => {
+      const ask: Ask = { ...(request as WindowRequest), key, clock, place, anchors }
+      return queue.take(key, async () => {
         request.call.signal.throwIfAborted()
-        return readWindow({ ...parts, ...(request as WindowRequest), key })
+        return (await readWindow(ask)) as Window<RowOf<Page>>
       })
-      const done = mine
-        .catch(() => undefined)
-        .then(() => {
-          if (turns.get(key) === done) turns.delete(key)
-        })
-      turns.set(key, done)
-      return mine as Promise<Window<RowOf<Page>>>
     },
-    close: () => parts.holder.close(),
+    close: () => place.own.clear(),
   }
 }
 
@@ -129,23 +118,19 @@ async function readWindow(ask: Ask): Promise<Window<unknown>> {
     try {
       return await answer(ask, plan)
     } catch (error) {
-      const kind = kindOf(error)
-      const beginsAnew = kind === 'changed' && ask.offset === 0 && plan !== 'fresh'
-      const isOver = kind === null || attempts >= mostTimes[kind]
-      if (isOver || (kind === 'changed' && !beginsAnew)) throw await toFailure(ask, error)
-      if (beginsAnew) {
+      if (error instanceof Trouble && error.kind === 'changed') {
+        if (ask.offset > 0 || plan === 'fresh') throw await refuse(ask, error)
         await ask.onListChanged()
         plan = 'fresh'
-      } else if (plan !== 'fresh') plan = kind === 'contested' ? 'held' : 'again'
+      } else if (!mayRepeat(error, attempts)) throw await toFailure(ask, error)
+      else if (plan !== 'fresh') plan = error.kind === 'contested' ? 'held' : 'again'
     }
   }
 }
 
 /** A walk that begins may be shown it: it is of this epoch, and no older than a cached answer may be. */
-function isCurrent({ epoch, ttlMs, clock }: Ask, begun: Generation): boolean {
-  const now = clock.now()
-  return begun.generationEpoch === epoch && !isAhead(begun, now) && now < begun.generationAt + ttlMs
-}
+const isCurrent = ({ epoch, ttlMs, clock }: Ask, begun: SnapshotFacts): boolean =>
+  begun.generationEpoch === epoch && clock.now() < begun.generationAt + ttlMs
 
 /**
  * The anchor's generation comes first where it was shown last: its windows, cached ones too, must not meet
@@ -163,24 +148,18 @@ function canUse(ask: Ask, facts: SnapshotFacts, anchor: Anchor | null): boolean 
  * @throws Trouble `changed` where nothing can continue what was shown.
  */
 async function begin(ask: Ask, anchor: Anchor | null, plan: Plan): Promise<HeldSnapshot> {
-  const { clock, holder, sharing, key, source, ttlMs, epoch, offset } = ask
-  const now = clock.now()
-  const own = holder.get(key)
-  // More time left than a whole life means that the clock was set back since it began.
-  const isAlive = own !== null && own.expiresAt > now && own.expiresAt <= now + ttlMs
-  const { held, version } = (await sharing?.load(key, isAlive ? own : null, now)) ?? {
-    held: isAlive ? own : null,
-    version: null,
-  }
+  const { clock, place, key, source, ttlMs, epoch, offset } = ask
+  const { held, version } = await place.load(key, ttlMs)
   if (held !== null && plan === 'held' && canUse(ask, held.snapshot.facts, anchor)) {
     return source.reader.overlap > 0 ? copyHeld(held) : held
   }
-  const canContinue = anchor !== null && !anchor.isBroken && anchor.facts === ask.facts
+  const canContinue = anchor !== null && anchor.facts === ask.facts
   if (anchor !== null && offset > 0 && !canContinue) {
     throw new Trouble('changed', 'the snapshot is gone and cannot be continued')
   }
   const isContinued =
     plan !== 'fresh' && canContinue && (offset > 0 || isCurrent(ask, anchor.begun))
+  const now = clock.now()
   const fresh = {
     generation: randomUUID(),
     generationEpoch: epoch,
@@ -195,44 +174,33 @@ async function begin(ask: Ask, anchor: Anchor | null, plan: Plan): Promise<HeldS
   return { snapshot, bodies: new Map(), expiresAt: now + ttlMs, version, saved: new Set() }
 }
 
-/** Numbered pages count only when they were looked at again: until then they are read into a copy. */
-function copyHeld(held: HeldSnapshot): HeldSnapshot {
-  const { snapshot, bodies, saved } = held
-  const lists = snapshot.lists.map(({ pages }) => pages)
-  const copy = makeSnapshot(snapshot.facts, lists)
-  return { ...held, snapshot: copy, bodies: new Map(bodies), saved: new Set(saved) }
-}
-
 async function answer(ask: Ask, plan: Plan): Promise<Window<unknown>> {
-  const { holder, sharing, anchors, source, owner, offset, limit, key } = ask
+  const { place, anchors, owner, offset, limit, key } = ask
   const anchor = await anchors.load(ask.name, offset)
   const held = await begin(ask, anchor, plan)
   const { snapshot } = held
-  const { facts, lists } = snapshot
+  const { facts, lists, order } = snapshot
   refuseChanged(anchor, snapshot, offset)
   const opened = await readMore(ask, held, countShown(anchor, snapshot, offset))
-  const [count, isComplete] = [snapshot.count(), snapshot.isComplete()]
-  const end = Math.min(offset + limit, count)
-  const hasMore = !isComplete || end < count
-  const isWhole = offset === 0 && !hasMore && lists.every(({ pages }) => pages.length < 2)
-  const raw = isWhole ? [...opened.values()].map(({ body }) => body) : await packBodies(held)
-  if (isWhole) holder.drop(key)
-  else if (!(await save(ask, held))) throw new Trouble('contested', 'another process saved first')
-  refuseChanged(anchor, snapshot, offset)
-  const loadBody = async (name: string) => (await sharing?.loadBody(owner, name)) ?? null
-  const rows = await showRows(source, held, { opened, loadBody, offset, end })
+  const [seen, complete] = [order.length, snapshot.isComplete()]
+  const end = Math.min(offset + limit, seen)
+  const isLast = complete && end === seen
+  const isWhole = offset === 0 && isLast && lists.every(({ pages }) => pages.length < 2)
+  const raw = isWhole ? [] : await packBodies(held)
+  if (!isWhole && !(await place.save(key, owner, held))) {
+    throw new Trouble('contested', 'another process saved first')
+  }
+  const rows = await showRows(ask, held, opened)
   // What is held is compressed, and the rows are mapped.
   raw.forEach(releaseBytes)
   // Bodies that came from Redis count for the bound of memory.
-  if (!isWhole) holder.keep(key, held)
-  const needsMark = hasMore || (rows.length > 0 && offset > 0)
-  const isMarked = !needsMark || (await mark(ask, held, end))
+  if (!isWhole) place.keep(key, held)
+  const isMarked = (offset === 0 && isLast) || (await mark(ask, held, end))
   // Windows of another epoch's generation are not cached: a walk that begins now counts other rows. An empty
   // window has no end that could be marked.
   const canCache =
     isMarked && facts.generationEpoch === ask.epoch && (rows.length > 0 || offset === 0)
-  const staleAt = canCache ? facts.generationAt + ask.ttlMs : 0
-  return { rows, seen: count, complete: isComplete, staleAt }
+  return { rows, seen, complete, staleAt: canCache ? facts.generationAt + ask.ttlMs : 0 }
 }
 
 /**
@@ -240,39 +208,58 @@ async function answer(ask: Ask, plan: Plan): Promise<Window<unknown>> {
  * the next request goes on from there; a snapshot that was begun again does not replace a longer one.
  */
 async function readMore(ask: Ask, held: HeldSnapshot, shown: number) {
-  const { holder, clock, source, ttlMs, offset, limit, key } = ask
+  const { place, clock, source, owner, ttlMs, offset, limit, key } = ask
   const { snapshot, bodies } = held
   const opened = new Map<string, AnyPage>()
   let bytes = 0
-  const take = (page: SnapshotPage, read: AnyPage, list: number) => {
+  const take = (page: SnapshotPage, read: AnyPage, { rows }: List) => {
     bytes += read.body.byteLength
     if (bytes > maxReadBytes) {
       const detail = 'the pages are too large to be held'
       throw new UpstreamError(source.provider, { kind: 'malformed', detail })
     }
     bodies.set(page.name, read.body)
-    const { count } = snapshot.getList(list).sums
-    if (count > offset && count - page.rows.length < offset + limit) opened.set(page.name, read)
+    const start = rows.length - page.places.length
+    if (rows.length > offset && start < offset + limit) opened.set(page.name, read)
   }
   try {
     const mayExpire = clock.now() - (held.expiresAt - ttlMs) >= cursorLifeMs
     await readOn({ ...ask, snapshot, mayExpire, shown, take })
     return opened
   } catch (error) {
-    const isLonger = (holder.get(key)?.snapshot.count() ?? 0) <= snapshot.count()
-    if (bytes > 0 && source.reader.overlap === 0 && kindOf(error) === null && isLonger) {
+    const isLonger = (place.own.get(key)?.snapshot.order.length ?? 0) <= snapshot.order.length
+    const isFailure = !(error instanceof Trouble)
+    if (bytes > 0 && source.reader.overlap === 0 && isFailure && isLonger) {
       await packBodies(held)
-      await save(ask, held)
+      await place.save(key, owner, held)
     }
     throw error
   }
 }
 
-/** False: another process saved first. */
-async function save({ holder, sharing, clock, key, owner }: Ask, held: HeldSnapshot) {
-  if ((await sharing?.save(key, owner, held, clock.now())) === false) return false
-  holder.keep(key, held)
-  return true
+/**
+ * Maps the rows of the window. Of the pages that are held it opens those that it shows, and no others.
+ * @throws Trouble `gone` where a page is not held any more; UpstreamError `malformed` for a row (reading
+ *   R23).
+ */
+async function showRows(ask: Ask, held: HeldSnapshot, opened: Map<string, AnyPage>) {
+  const { place, owner, source, offset, limit } = ask
+  const { snapshot, bodies } = held
+  const rows: ShownRow<unknown>[] = []
+  for (const { list, page, entry, copy } of snapshot.order.slice(offset, offset + limit)) {
+    if (rows.length % rowsPerTurn === 0) await nextTurn()
+    let open = opened.get(page.name)
+    if (open === undefined) {
+      const body = bodies.get(page.name) ?? (await place.loadBody(owner, page.name))
+      if (body === null) throw new Trouble('gone', 'the body of a page is gone')
+      bodies.set(page.name, body)
+      const query = listQuery(source, snapshot, list)
+      open = source.reader.open(query, page.cursor, await unpack(body))
+      opened.set(page.name, open)
+    }
+    rows.push({ row: open.map(page.places[entry] ?? 0), copy })
+  }
+  return rows
 }
 
 /** False: other processes do not know the mark, so that the window must not be cached. */
@@ -280,33 +267,26 @@ async function mark(ask: Ask, { snapshot }: HeldSnapshot, end: number): Promise<
   const { anchors, clock, name, facts, ttlMs, offset } = ask
   const now = clock.now()
   const stored = await anchors.update(name, (anchor) => {
-    // A window in another epoch or process may have been shown from other rows meanwhile.
+    // The rows that were read, and windows that another epoch or process showed meanwhile, are compared here.
     refuseChanged(anchor, snapshot, offset)
-    return addMarks(anchor, { snapshot, facts, offset, end, now, ttlMs })
+    return addMarks(anchor, snapshot, { facts, offset, end, now, ttlMs })
   })
   if (stored === 'conflict') throw new Trouble('contested', 'other processes changed the anchor')
   return stored === 'saved'
 }
 
-/** The errors that leave the room: an upstream failure, or the refusal of a window. */
-async function toFailure(ask: Ask, error: unknown): Promise<unknown> {
-  if (!(error instanceof Trouble)) return error
-  const { provider } = ask.source
-  if (error.kind === 'moved') return toMoved(provider, ask.confirmEnd, error)
-  if (error.kind !== 'changed') {
-    const detail = 'what was read is gone, or other processes were reading the same rows'
-    return new UpstreamError(provider, { kind: 'unavailable', status: null, detail }, error)
-  }
-  const { broken } = error
+/** The refusal of a window. A generation of which no window can be continued is broken. */
+async function refuse(ask: Ask, changed: Trouble): Promise<Error> {
+  const { broken } = changed
   if (broken !== null) {
     await ask.anchors.update(ask.name, (anchor) =>
-      anchor?.begun.generation === broken ? { ...anchor, isBroken: true } : null,
+      anchor?.begun.generation === broken ? { ...anchor, facts: null } : null,
     )
     await ask.onListChanged()
   }
   return apiError('provider_unavailable', {
     message: 'the list changed while it was read: start again at offset 0',
     retryAfterSeconds: 1,
-    cause: error,
+    cause: changed,
   })
 }
