@@ -87,6 +87,7 @@ function toSimplefinDoor({
           onBackgroundFailure: reports.backgroundFailure,
         }),
         claim: makeClaimProgram({ store, clock }),
+        throttle,
         connections: store.connections,
         windows: kv.windows,
         leases: kv.leases,

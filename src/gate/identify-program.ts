@@ -6,11 +6,10 @@
 import { type Caller, defaultTimezone } from '#auth/caller.ts'
 import { hashSecret } from '#auth/programs/tokens.ts'
 import { allScopes } from '#auth/scopes.ts'
-import { apiError } from '#contract/errors.ts'
 import type { ConnectionId, ProgramId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { ProgramStore } from '#store/ports/programs.ts'
-import { type Throttle, toVisitor } from './throttle.ts'
+import { guess, type Throttle, toVisitor } from './throttle.ts'
 
 export interface Program {
   readonly id: ProgramId
@@ -20,7 +19,8 @@ export interface Program {
 }
 
 const touchEveryMs = 60_000
-const shownPrefix = 16
+/** Of a secret, as a part of the name of its window of guesses. */
+export const shownPrefix = 16
 
 /**
  * @param credentials `user:password`; null: none that can be read.
@@ -41,44 +41,31 @@ export function makeIdentifyProgram(deps: {
   const touched = new Map<ProgramId, number>()
   return async (address, credentials) => {
     const visitor = toVisitor(address, (credentials ?? '').slice(0, shownPrefix))
-    const reservation = await deps.throttle.reserve(visitor)
-    if (!reservation.allowed) {
-      const retryAfterSeconds = Math.max(1, Math.ceil(reservation.retryMs / 1000))
-      throw apiError('rate_limited', { retryAfterSeconds })
+    const row = await guess(deps.throttle, visitor, async () =>
+      credentials === null ? null : deps.programs.findCaller(hashSecret(credentials)),
+    )
+    if (row === null) return null
+    const now = deps.clock.now()
+    if (now - (touched.get(row.programId) ?? Number.NEGATIVE_INFINITY) >= touchEveryMs) {
+      // Bounded by what is touched within a minute.
+      for (const [id, at] of touched) if (now - at >= touchEveryMs) touched.delete(id)
+      touched.set(row.programId, now)
+      deps.programs
+        .touch(row.programId, now)
+        .catch((error: unknown) => deps.onBackgroundFailure('program-last-used', error))
     }
-    try {
-      const row =
-        credentials === null ? null : await deps.programs.findCaller(hashSecret(credentials))
-      if (row === null) {
-        reservation.keep()
-        return null
-      }
-      reservation.giveBack()
-      const now = deps.clock.now()
-      if (now - (touched.get(row.programId) ?? Number.NEGATIVE_INFINITY) >= touchEveryMs) {
-        // Bounded by what is touched within a minute.
-        for (const [id, at] of touched) if (now - at >= touchEveryMs) touched.delete(id)
-        touched.set(row.programId, now)
-        deps.programs
-          .touch(row.programId, now)
-          .catch((error: unknown) => deps.onBackgroundFailure('program-last-used', error))
-      }
-      const { plan, status, legacyUntil, grandfathered } = row
-      return {
-        id: row.programId,
-        connections: row.connections === null ? null : new Set(row.connections),
-        caller: {
-          userId: row.userId,
-          bucketId: row.programId,
-          timezone: row.timezone ?? defaultTimezone,
-          plan: { plan, status, legacyUntil, grandfathered },
-          scopes: allScopes,
-          epoch: row.epoch,
-        },
-      }
-    } catch (error) {
-      reservation.giveBack()
-      throw error
+    const { plan, status, legacyUntil, grandfathered } = row
+    return {
+      id: row.programId,
+      connections: row.connections === null ? null : new Set(row.connections),
+      caller: {
+        userId: row.userId,
+        bucketId: row.programId,
+        timezone: row.timezone ?? defaultTimezone,
+        plan: { plan, status, legacyUntil, grandfathered },
+        scopes: allScopes,
+        epoch: row.epoch,
+      },
     }
   }
 }

@@ -4,7 +4,7 @@
  * cannot exceed the limit. Only bad or missing credentials keep it. The address is checked first, and no
  * narrower window is created for a request that this refuses.
  */
-import { ApiError } from '#contract/errors.ts'
+import { ApiError, apiError } from '#contract/errors.ts'
 import type { Maybe, WindowKey, WindowState, WindowStore } from '#fast/port.ts'
 import { toAddressGroup } from '#kernel/addresses.ts'
 
@@ -79,6 +79,32 @@ export function settleUnidentified(
 /** The credentials are bad or missing; every other error is an internal failure. */
 export function isBadCredentials(thrown: unknown): boolean {
   return thrown instanceof ApiError && thrown.status === 401
+}
+
+/**
+ * Looks for what a visitor's secret opens. Null costs the visitor a point; what is found, and a failure of
+ * ours, cost nothing. Beyond the limit nothing is looked for.
+ * @throws ApiError `rate_limited`; what `find` throws.
+ */
+export async function guess<Found>(
+  throttle: Throttle,
+  visitor: ClientWindows,
+  find: () => Promise<Found | null>,
+): Promise<Found | null> {
+  const reservation = await throttle.reserve(visitor)
+  if (!reservation.allowed) {
+    const retryAfterSeconds = Math.max(1, Math.ceil(reservation.retryMs / 1000))
+    throw apiError('rate_limited', { retryAfterSeconds })
+  }
+  let isWrong = false
+  try {
+    const found = await find()
+    isWrong = found === null
+    return found
+  } finally {
+    if (isWrong) reservation.keep()
+    else reservation.giveBack()
+  }
 }
 
 export function makeThrottle(windows: WindowStore, limits: ThrottleLimits): Throttle {

@@ -1,6 +1,6 @@
 /**
- * Exchanges a setup token for credentials, once. A token that was spent before is noted, because somebody
- * else may have it: its owner sees that on the page.
+ * Exchanges a setup token for credentials, once. A spent one that is presented again is noted, the first time,
+ * because somebody else may have it: its owner sees that on the page.
  */
 import { type By, bySystem, type Visitor } from '#contract/actor.ts'
 import type { Clock } from '#kernel/time.ts'

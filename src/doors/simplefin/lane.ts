@@ -8,7 +8,8 @@ import type { ClaimProgram } from '#auth/programs/claim-program.ts'
 import { type ApiError, apiError } from '#contract/errors.ts'
 import type { LeaseStore, WindowStore } from '#fast/port.ts'
 import type { Gate } from '#gate/gate.ts'
-import type { IdentifyProgram, Program } from '#gate/identify-program.ts'
+import { type IdentifyProgram, type Program, shownPrefix } from '#gate/identify-program.ts'
+import { guess, type Throttle, toVisitor } from '#gate/throttle.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { StoreReader } from '#store/ports/reader.ts'
 import type { SimplefinRecord } from '#telemetry/request-record.ts'
@@ -31,6 +32,7 @@ export interface SimplefinOptions {
   readonly gate: Gate
   readonly identify: IdentifyProgram
   readonly claim: ClaimProgram
+  readonly throttle: Throttle
   readonly connections: StoreReader['connections']
   readonly windows: WindowStore
   readonly leases: LeaseStore
@@ -134,17 +136,19 @@ async function answer(
   send('application/json', body)
 }
 
+/** A wrong or spent token counts as a guess, and beyond the limit none is looked at. */
 async function claim(
-  { claim: spend, identify, isTrustedProxy, baseUrl }: SimplefinOptions,
+  { claim: spend, throttle, isTrustedProxy, baseUrl }: SimplefinOptions,
   request: IncomingMessage,
   secret: string,
 ): Promise<string> {
   const address = clientAddress(request, isTrustedProxy)
-  const access = await spend({ actor: { kind: 'visitor', address } }, secret)
-  if (access !== null) return toAccessUrl(baseUrl(), access.user, access.password)
-  // A wrong token counts as a guess, and beyond the limit it is 429.
-  await identify(address, null)
-  throw forbidden()
+  const visitor = toVisitor(address, secret.slice(0, shownPrefix))
+  const access = await guess(throttle, visitor, () =>
+    spend({ actor: { kind: 'visitor', address } }, secret),
+  )
+  if (access === null) throw forbidden()
+  return toAccessUrl(baseUrl(), access.user, access.password)
 }
 
 interface Wanted {

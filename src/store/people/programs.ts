@@ -116,6 +116,7 @@ async function spend(
     .set({ repeated_at: moment(at) })
     .where('setup_hash', '=', setupHash)
     .where('claimed_at', 'is not', null)
+    .where('repeated_at', 'is', null)
     .returning(columns)
     .executeTakeFirst()
   return spent === undefined ? null : { repeated: toRow(spent) }

@@ -17,7 +17,7 @@ export interface ProgramRow {
   readonly claimedAt: number | null
   readonly lastUsedAt: number | null
   readonly revokedAt: number | null
-  /** When a setup token that was spent was presented again: somebody else may have it. */
+  /** When a setup token that was spent was first presented again: somebody else may have it. */
   readonly repeatedAt: number | null
 }
 
@@ -46,8 +46,8 @@ export interface ProgramStore {
   /** The user of a program; null: there is none. */
   get(id: ProgramId): Promise<ProgramRow | null>
   /**
-   * Spends a setup token: of two calls at once one gets the row. 'repeated' when it was spent before, which
-   * is noted; null when it is unknown, has ended or was revoked.
+   * Spends a setup token: of two calls at once one gets the row. 'repeated' when it is presented again for
+   * the first time, which is noted; null when it is unknown, has ended, was revoked, or was noted before.
    */
   claim(claim: {
     readonly setupHash: Uint8Array

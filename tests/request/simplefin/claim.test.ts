@@ -47,6 +47,25 @@ test('of twenty claims of one token at once one succeeds, and its owner sees tha
   assert.notEqual(program?.repeatedAt, null)
 })
 
+test('a spent token that is presented any number of times makes one entry in the audit, and beyond the limit of guesses the store is not asked', async (t) => {
+  const world = await openWorld(t, { providers: [], env: { RATE_LIMIT_PREAUTH: '5' } })
+  const { store } = world.service.app
+  const entries = async () =>
+    (await store.auditLog.list({ userId: world.user.id, after: null, limit: 100 })).filter(
+      ({ action }) => action === 'programs.repeat',
+    )
+  const token = await world.makeToken()
+  await world.claim(token)
+  const statuses: number[] = []
+  for (let count = 0; count < 8; count += 1) statuses.push((await world.claim(token)).status)
+  assert.deepEqual(statuses, [403, 403, 403, 403, 403, 429, 429, 429])
+  assert.equal((await entries()).length, 1)
+  const fresh = await world.makeToken()
+  const wrong = fresh.slice(0, -4)
+  for (let count = 0; count < 6; count += 1) await world.claim(wrong)
+  assert.equal((await world.claim(fresh)).status, 429, 'nothing is looked for beyond the limit')
+})
+
 test('credentials that are wrong, missing or revoked are 403, never 401, and open nothing but SimpleFIN', async (t) => {
   const world = await openWorld(t, { providers: [] })
   const access = await openAccess(world)
