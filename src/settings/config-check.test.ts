@@ -45,6 +45,45 @@ test('a DATA_DIR below /proc is refused: making a directory there never ends', (
   assert.equal(readConfig({ DATA_DIR: '/process' }).dataDir, '/process')
 })
 
+test('a DATA_DIR in quotes or with ~ is refused: it would be a new folder of that name', () => {
+  for (const DATA_DIR of ['"./data"', "'/srv/data'", '~', '~/data'])
+    assert.throws(() => readConfig({ DATA_DIR }), /DATA_DIR: got .*without quotes or ~/)
+  assert.match(readConfig({ DATA_DIR: './~data' }).dataDir, /\/~data$/)
+})
+
+test('an ADMIN_TOKEN in quotes is named as that: callers would have to send the quotes', () => {
+  for (const ADMIN_TOKEN of ['"a-long-enough-token"', "'a-long-enough-token'"])
+    assert.throws(() => readConfig({ ADMIN_TOKEN }), /ADMIN_TOKEN: got a value in quotes/)
+})
+
+test('a base URL that ends in another path than the provider’s own is a warning that names both', () => {
+  const live = {
+    SANDBOX: 'false',
+    FISKIL_CLIENT_ID: 'a',
+    FISKIL_CLIENT_SECRET: 'b',
+    SNAPTRADE_CLIENT_ID: 'c',
+    SNAPTRADE_CONSUMER_KEY: 'd',
+  }
+  const isWarned = (variable: string, url: string) =>
+    readConfig({ ...live, [variable]: url }).warnings.some((one) =>
+      one.startsWith(`${variable} should end`),
+    )
+  const wrong = {
+    FISKIL_BASE_URL: 'https://api.fiskil.com/v1',
+    AKAHU_BASE_URL: 'https://api.akahu.io',
+    SNAPTRADE_BASE_URL: 'https://api.snaptrade.com/api/v1/',
+    UP_BASE_URL: 'https://api.up.com.au/v1',
+  }
+  const right = {
+    FISKIL_BASE_URL: 'https://relay.example.com/fiskil',
+    AKAHU_BASE_URL: 'https://relay.example.com/akahu/v1/',
+    SNAPTRADE_BASE_URL: 'http://127.0.0.1:4030',
+    UP_BASE_URL: 'https://api.up.com.au/api/v1',
+  }
+  for (const [variable, url] of Object.entries(wrong)) assert.ok(isWarned(variable, url), variable)
+  for (const [variable, url] of Object.entries(right)) assert.ok(!isWarned(variable, url), variable)
+})
+
 test('a value that is too long is refused by its length and not shown', () => {
   for (const name of ['ADMIN_TOKEN', 'BASE_URL', 'AKAHU_APP_TOKEN']) {
     const refused = (error: unknown) =>

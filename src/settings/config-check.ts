@@ -45,6 +45,7 @@ export function findConfigWarnings(
 ): string[] {
   return [
     ...findPlainHttp(config),
+    ...findOtherPaths(config),
     ...findIdleSettings(config, given),
     ...findExposure(config),
     ...findOpenPlan(config, given),
@@ -93,6 +94,27 @@ function findPlainHttp(config: Draft): string[] {
   }
   return plain
 }
+
+/**
+ * A base URL whose path does not end as the provider's own does: what answers to wrong paths looks like
+ * refused credentials.
+ */
+function findOtherPaths({ providers }: Draft): string[] {
+  return providerNames.flatMap((name) => {
+    const own = providers[name]
+    const variable = factsOf(name).settings.baseUrl
+    const usual = String(settings.find(([setting]) => setting === variable)?.[1].fallback)
+    const end = pathOf(usual)
+    if (own === null) return []
+    const isUsual = end === '' ? !/\/(?:api|v\d+)$/.test(own.baseUrl) : own.baseUrl.endsWith(end)
+    const wanted = end === '' ? 'without a version' : `in ${end}`
+    return isUsual
+      ? []
+      : [`${variable} should end ${wanted}, as ${usual} does: nothing can be read.`]
+  })
+}
+
+const pathOf = (url: string) => new URL(url).pathname.replace(/\/+$/, '')
 
 /** The URLs that are set for a provider, each with its variable. */
 function listUrls(name: Provider, config: Draft): (readonly [string, string])[] {

@@ -96,16 +96,23 @@ export function text<Fallback extends string | null>(
   }
 }
 
+/** A value in quotes that nobody took away, as `docker run --env-file` leaves them. */
+const quoted = /^(["']).*\1$/s
+
 /** A directory; the path may contain spaces and characters of any script. */
 export function directory(fallback: string, meaning: string): Setting<string> {
   return {
     fallback,
     defaultText: fallback,
-    expects: 'the path of a directory, not below /proc',
+    expects: 'the path of a directory, without quotes or ~, not below /proc',
     meaning,
     isSecret: false,
-    // Node never ends making a directory there, since the system says that the parent is missing.
-    parse: (given) => (given.includes('\0') || /^\/proc(?:\/|$)/.test(given) ? undefined : given),
+    parse: (given) => {
+      // Only a shell knows ~: here it would be the name of a new folder.
+      if (quoted.test(given) || /^~(?:\/|$)/.test(given)) return undefined
+      // Node never ends making a directory there, since the system says that the parent is missing.
+      return given.includes('\0') || /^\/proc(?:\/|$)/.test(given) ? undefined : given
+    },
   }
 }
 
@@ -118,6 +125,16 @@ export function secret(meaning: string, defaultText = ''): Setting<Secret<string
     meaning,
     isSecret: true,
     parse: (given) => (/^[\x21-\x7e]+$/.test(given) ? new Secret(given) : undefined),
+  }
+}
+
+/** A token that callers send to this service: quotes around it would be part of it. */
+export function ownToken(meaning: string, defaultText: string): Setting<Secret<string> | null> {
+  const plain = secret(meaning, defaultText)
+  return {
+    ...plain,
+    expects: 'text without quotes around it, blanks, control or non-ASCII characters',
+    parse: (given) => (quoted.test(given) ? undefined : plain.parse(given)),
   }
 }
 

@@ -85,7 +85,7 @@ export const chapters = {
       'Admin listener: admin API, `/healthz`, `/readyz`, `/metrics`. Keep it off the public network.',
     ),
     ADMIN_PORT: read.integer(3001, anyPort, 'Port of the admin listener; `0`: any free one.'),
-    ADMIN_TOKEN: read.secret(
+    ADMIN_TOKEN: read.ownToken(
       'Bearer token of the admin API.',
       'generated into `DATA_DIR/admin-token`, mode 0600',
     ),

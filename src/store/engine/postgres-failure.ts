@@ -126,6 +126,9 @@ function explainTls(error: Error, where: string): Explained | null {
   return null
 }
 
+const unanswered =
+  'See that PostgreSQL runs there, that DATABASE_URL has its host and port, and that no firewall is between'
+
 function explain(error: Error, { role, database, host }: PostgresTarget): Explained {
   const state = sqlState(error)
   const who = role === null ? 'our role' : `the role "${role}"`
@@ -182,6 +185,10 @@ function explain(error: Error, { role, database, host }: PostgresTarget): Explai
         remedy: 'Wait until it has started or recovered; its own log says how far it is',
       }
     default:
-      return { sentence: `PostgreSQL does not answer (${where})`, remedy: null }
+      return {
+        sentence: `PostgreSQL does not answer (${where})`,
+        // What the server itself said needs no advice about the way to it.
+        remedy: state === null ? unanswered : null,
+      }
   }
 }

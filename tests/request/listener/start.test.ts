@@ -210,7 +210,8 @@ test('a database that does not answer is one line without its password, exit 1',
     DATABASE_URL: 'postgres://user:sekrit@127.0.0.1:1/db',
     ENCRYPTION_KEY: randomBytes(32).toString('base64'),
   }).ended
-  assertOneLine(ending, /127\.0\.0\.1:1/)
+  assertOneLine(ending, /127\.0\.0\.1:1.*DATABASE_URL has its host and port/)
+  assert(!ending.stderr.includes('DATA_DIR'))
   assert(!ending.stderr.includes('sekrit'))
 })
 
