@@ -129,6 +129,8 @@ function name(type, text) {
 /** Every call only reads, so each of these may be sent again. */
 const retryable = new Set([429, 502, 503, 504])
 const [backOffMs, maxBackOffMs] = [500, 8000]
+/** Of one answer; the largest of the API have a few MiB. */
+const maxBytes = 64 * 1024 * 1024
 
 /** @type {Readonly<Record<number, new (...given: ConstructorParameters<typeof ApiError>) => ApiError>>} */
 const classes = {
@@ -170,7 +172,7 @@ export function makeHttp(options) {
       redirect: 'manual',
       signal,
     })
-    return { response, text: await response.text() }
+    return { response, text: await readText(response) }
   }
 
   /**
@@ -197,8 +199,10 @@ export function makeHttp(options) {
           const { response, text } = await send(options.baseUrl + path, signal)
           const info = readInfo(response)
           options.onResponse?.(info)
-          if (response.status === 200) return { body: parseBody(text, response), info }
-          error = toApiError(response, text)
+          if (response.status === 200)
+            return { body: parseBody(text, response, options.apiKey), info }
+          // A server or a proxy may repeat what it was sent.
+          error = toApiError(response, text.replaceAll(options.apiKey, '[secret]'))
         } catch (cause) {
           if (call.signal?.aborted) throw new AbortedError('the call was aborted', { cause })
           if (late.signal.aborted) throw tooLate()
@@ -290,20 +294,53 @@ function readInfo(response) {
   }
 }
 
+/**
+ * @param {Response} response
+ * @throws {ApiError} For more than `maxBytes`.
+ */
+async function readText(response) {
+  const decoder = new TextDecoder()
+  const parts = []
+  let size = 0
+  for await (const chunk of response.body ?? []) {
+    size += chunk.length
+    if (size > maxBytes) throw toApiError(response, `more than ${maxBytes} bytes`)
+    parts.push(decoder.decode(chunk, { stream: true }))
+  }
+  return parts.join('') + decoder.decode()
+}
+
 const snippetLength = 200
 
 /**
  * @param {string} text
  * @param {Response} response
+ * @param {string} apiKey
  */
-function parseBody(text, response) {
+function parseBody(text, response, apiKey) {
   try {
     const body = JSON.parse(text)
-    if (typeof body === 'object' && body !== null) return body
+    if (isList(body)) return body
   } catch {
     // A proxy answered in place of the server.
   }
-  throw toApiError(response, text)
+  throw toApiError(response, text.replaceAll(apiKey, '[secret]'))
+}
+
+/**
+ * Every answer of the API is a list, and most have pages. An answer of something else is no empty list.
+ * @param {any} body
+ */
+function isList(body) {
+  const rows = body?.data ?? body?.categories
+  const { offset, limit, hasMore } = body?.pagination ?? { offset: 0, limit: 0, hasMore: false }
+  return (
+    Array.isArray(rows) &&
+    rows.every((row) => typeof row === 'object' && row !== null) &&
+    Number.isSafeInteger(offset) &&
+    Number.isSafeInteger(limit) &&
+    typeof hasMore === 'boolean'
+  )
 }
 
 /**

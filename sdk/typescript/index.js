@@ -149,8 +149,12 @@ function paged(http, path, query, given) {
     /** @type {{ body: { data: readonly Row[], pagination: Pagination }, info: ResponseInfo }} */
     const { body, info } = await http.get(toPath(path, asked), call)
     const { data, pagination } = body
-    const offset = pagination.offset + pagination.limit
-    const isStalled = offset <= pagination.offset
+    const { offset: from = 0 } = /** @type {{ offset?: number }} */ (asked)
+    // A cache that passes over the query answers every window with one and the same page.
+    if (pagination?.offset !== from)
+      throw new TributaryError(`the answer has not the rows from ${from} on that were asked for`)
+    const offset = from + pagination.limit
+    const isStalled = offset <= from
     const goOn = () => {
       if (stalled >= maxStalled)
         throw new TributaryError(

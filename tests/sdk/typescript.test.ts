@@ -127,6 +127,35 @@ test('a server that gives no row and no end is an error, not an endless loop', a
   assert(stub.requests.length < 110)
 })
 
+test('a cache that passes over the query is an error, and no row comes twice', async (t) => {
+  const page = accounts(1, { hasMore: true })
+  const stub = await openStub(t, [page, page])
+  const client = new sdk.Tributary({ apiKey, baseUrl: stub.baseUrl })
+  const rows: unknown[] = []
+  await assert.rejects(async () => {
+    for await (const row of client.accounts.list({ limit: 1 })) rows.push(row)
+  }, /has not the rows from 1 on/)
+  assert.equal(rows.length, 1)
+})
+
+test('a body without an end is left after 64 MiB', async () => {
+  let sent = 0
+  const part = new Uint8Array(1024 * 1024).fill(32)
+  const fetch = async () =>
+    new Response(
+      new ReadableStream({
+        pull(controller) {
+          sent += part.length
+          controller.enqueue(part)
+        },
+      }),
+    )
+  const options = { apiKey, baseUrl: 'https://tributary.example', fetch: fetch as never }
+  const client = new sdk.Tributary(options)
+  await assert.rejects(async () => client.connections.list(), /more than 67108864 bytes/)
+  assert(sent < 70 * 1024 * 1024)
+})
+
 test('more than a hundred balances are asked for in several requests, each account once', async (t) => {
   const answer = { status: 200, headers: {}, body: { data: [] }, reset: false, cut: false }
   const stub = await openStub(t, [answer, answer])

@@ -3,7 +3,7 @@
  * (python.test.ts).
  */
 import assert from 'node:assert/strict'
-import { test } from 'node:test'
+import { mock, test } from 'node:test'
 import type { EventId } from '#kernel/ids.ts'
 import { mintSecret, signatureHeaders } from '#webhooks/sign.ts'
 import { webhooks } from '../../sdk/typescript/index.js'
@@ -84,4 +84,15 @@ test('a signed body that is no JSON is unreadable', async () => {
   const broken = new Uint8Array(Buffer.from('{'))
   const signed = signatureHeaders({ id, timestamp, body: broken }, [secret])
   assert.equal(await reasonOf(webhooks.verify(broken, signed, secret, { now })), 'unreadable')
+})
+
+test('thousands of signatures cost no more than one, and a time that is no number is refused', async () => {
+  const sign = mock.method(crypto.subtle, 'sign')
+  const verify = mock.method(crypto.subtle, 'verify')
+  const many = { ...headers, 'webhook-signature': 'v1, '.repeat(4000) }
+  assert.equal(await reasonOf(webhooks.verify(body, many, secret, { now })), 'no_match')
+  assert.equal(sign.mock.callCount() + verify.mock.callCount(), 1)
+  for (const odd of [{ now: Number.NaN }, { now, toleranceSeconds: Number.NaN }]) {
+    await assert.rejects(webhooks.verify(body, headers, secret, odd), TypeError)
+  }
 })

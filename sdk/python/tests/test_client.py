@@ -5,12 +5,15 @@ Run: python3 -m unittest discover -s sdk/python/tests
 
 import asyncio
 import base64
+import contextlib
 import datetime as dt
 import hashlib
 import hmac
 import json
 import os
+import socket
 import threading
+import time
 import unittest
 from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -75,6 +78,30 @@ class Stub:
     def __exit__(self, *_: Any) -> None:
         self._server.shutdown()
         self._server.server_close()
+
+
+class Drip:
+    """Sends a first text, then the same part again and again, without an end."""
+
+    def __init__(self, first: bytes, part: bytes = b"1\r\n \r\n", pause: float = 0.05) -> None:
+        self._first, self._part, self._pause = first, part, pause
+        self._server = socket.create_server(("127.0.0.1", 0))
+
+    def _serve(self) -> None:
+        with contextlib.suppress(OSError):
+            connection, _ = self._server.accept()
+            with connection:
+                connection.sendall(self._first)
+                while True:
+                    connection.sendall(self._part)
+                    time.sleep(self._pause)
+
+    def __enter__(self) -> str:
+        threading.Thread(target=self._serve, daemon=True).start()
+        return f"http://127.0.0.1:{self._server.getsockname()[1]}"
+
+    def __exit__(self, *_: Any) -> None:
+        self._server.close()
 
 
 NAMES = {"connectionId": "connection_id", "accountId": "account_id", "accountIds": "account_ids", "from": "from_"}
@@ -155,6 +182,35 @@ class Client(unittest.TestCase):
             client = sdk.Tributary(API_KEY, stub.base_url)
             with self.assertRaisesRegex(sdk.TributaryError, "gives no row"):
                 client.accounts.list().to_list(limit=10)
+
+    def test_a_cache_that_passes_over_the_query_is_an_error(self) -> None:
+        with Stub([accounts(1, hasMore=True)] * 2) as stub:
+            rows: list[Any] = []
+            with self.assertRaisesRegex(sdk.TributaryError, "has not the rows from 1 on"):
+                for row in sdk.Tributary(API_KEY, stub.base_url).accounts.list(limit=1):
+                    rows.append(row)
+            self.assertEqual(len(rows), 1)
+
+    def test_what_cannot_be_read_is_an_error_of_this_package(self) -> None:
+        deep = "[" * 100_000
+        for text in (deep, "{}", '{"data": ' + deep, '{"data": [null]}', '{"data": [{"id": "c1"}]}'):
+            with Stub([{"text": text}]) as stub:
+                client = sdk.Tributary(API_KEY, stub.base_url)
+                self.assertRaises(sdk.TributaryError, client.connections.list)
+
+    def test_a_server_that_sends_a_byte_now_and_then_does_not_outlast_the_deadline(self) -> None:
+        head = b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n"
+        for first in (b"", b"HTTP/1.1 200 OK\r\nx: ", head):
+            with Drip(first) as base_url:
+                client = sdk.Tributary(API_KEY, base_url, timeout=0.5)
+                begun = time.monotonic()
+                self.assertRaises(sdk.DeadlineExceeded, client.connections.list)
+                self.assertLess(time.monotonic() - begun, 5)
+
+    def test_a_body_without_an_end_is_left_after_64_mib(self) -> None:
+        with Drip(b"HTTP/1.1 200 OK\r\n\r\n", part=b" " * 1_000_000, pause=0) as base_url:
+            with self.assertRaisesRegex(sdk.ApiError, "more than 67108864 bytes"):
+                sdk.Tributary(API_KEY, base_url).connections.list()
 
     def test_more_than_a_hundred_balances_are_asked_for_in_several_requests(self) -> None:
         empty: dict[str, Any] = {"body": {"data": []}}

@@ -1,5 +1,5 @@
 /**
- * Exchanges a setup token for credentials, once. A spent one that is presented again is noted, the first time,
+ * Exchanges a setup token for credentials, once. The first time that a spent one is presented again is noted,
  * because somebody else may have it: its owner sees that on the page.
  */
 import { type By, bySystem, type Visitor } from '#contract/actor.ts'

@@ -2,6 +2,7 @@
 
 import asyncio
 import datetime as dt
+import math
 import os
 import re
 import urllib.parse
@@ -103,8 +104,7 @@ class Balances(_Lists):
             stop = start + _MAX_BALANCE_IDS
             path = _to_path("/v1/balances", {"accountIds": ids[start:stop]})
             body, response = self._http.get(path, timeout)
-            rows = tuple(Balance.of(row) for row in body["data"])
-            return Page(rows, None, response, (lambda: read(stop)) if stop < len(ids) else None)
+            return Page(_read_all(body["data"], Balance.of), None, response, (lambda: read(stop)) if stop < len(ids) else None)
 
         return read(0)
 
@@ -183,7 +183,7 @@ class Tributary:
         url = os.environ.get("TRIBUTARY_BASE_URL", "") if base_url is None else base_url
         _check_key(key)
         self.base_url = _check_base_url(url)
-        if timeout <= 0:
+        if not 0 < timeout < math.inf:
             raise ValueError("timeout is a number of seconds above 0")
         if max_retries < 0:
             raise ValueError("max_retries is a whole number from 0 on")
@@ -239,17 +239,20 @@ def _paged(
 
     def read(asked: Mapping[str, Any], stalled: int) -> Page[Row]:
         body, response = http.get(_to_path(path, asked), timeout)
-        pagination = Pagination.of(body["pagination"])
-        offset = pagination.offset + pagination.limit
-        is_stalled = offset <= pagination.offset
+        (pagination,) = _read_all([body.get("pagination", {})], Pagination.of)
+        start = asked.get("offset") or 0
+        # A cache that passes over the query answers every window with one and the same page.
+        if pagination.offset != start:
+            raise TributaryError(f"the answer has not the rows from {start} on that were asked for")
+        offset = start + pagination.limit
+        is_stalled = offset <= start
 
         def follow() -> Page[Row]:
             if stalled >= _MAX_STALLED:
                 raise TributaryError(f"the server gives no row after {offset} and says that there are more")
             return read({**asked, "offset": offset}, stalled + 1 if is_stalled else 0)
 
-        rows = tuple(of(row) for row in body["data"])
-        return Page(rows, pagination, response, follow if pagination.has_more else None)
+        return Page(_read_all(body["data"], of), pagination, response, follow if pagination.has_more else None)
 
     return read(query, 0)
 
@@ -257,7 +260,14 @@ def _paged(
 def _whole(http: Http, path: str, of: Callable[[Mapping[str, Any]], Row], timeout: float | None) -> Page[Row]:
     body, response = http.get(path, timeout)
     rows: Iterable[Mapping[str, Any]] = body["data"] if "data" in body else body["categories"]
-    return Page(tuple(of(row) for row in rows), None, response, None)
+    return Page(_read_all(rows, of), None, response, None)
+
+
+def _read_all(rows: Iterable[Mapping[str, Any]], of: Callable[[Mapping[str, Any]], Row]) -> tuple[Row, ...]:
+    try:
+        return tuple(of(row) for row in rows)
+    except (ArithmeticError, KeyError, TypeError, ValueError) as error:
+        raise TributaryError(f"the answer cannot be read: {error!r}") from error
 
 
 def _to_path(path: str, query: Mapping[str, Any]) -> str:

@@ -105,7 +105,7 @@ def to_api_error(status: int, headers: Mapping[str, str], body: bytes) -> ApiErr
         if not isinstance(message, str):
             raise ValueError
         code, details = error.get("code"), tuple(error.get("details", ()))
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         # The body is no envelope: a proxy answered, not the service.
         text = " ".join(body.decode("utf-8", "replace")[:_SNIPPET].split())
         what = "a redirect" if 300 <= status < 400 else f"status {status}"

@@ -4,6 +4,7 @@ It knows no operations.
 """
 
 import http.client
+import io
 import json
 import math
 import random
@@ -16,7 +17,7 @@ import urllib.request
 from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from ._errors import ApiError, ConnectionFailed, DeadlineExceeded, TributaryError, to_api_error
 
@@ -25,6 +26,8 @@ Transport = Callable[[str, Mapping[str, str], float], tuple[int, Mapping[str, st
 
 _BACK_OFF, _MAX_BACK_OFF = 0.5, 8.0
 _CHUNK = 256 * 1024
+_MAX_BYTES = 64 * 1024 * 1024
+"""Of one answer; the largest of the API have a few MiB."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +68,7 @@ class Http:
         self, *, base_url: str, api_key: str, timeout: float, max_retries: int, transport: Transport | None, user_agent: str
     ) -> None:
         self._base_url = base_url
+        self._api_key = api_key.encode()
         self._headers = {
             "authorization": f"Bearer {api_key}",
             "accept": "application/json",
@@ -94,6 +98,8 @@ class Http:
                     raise TimeoutError
                 status, given, body = self._send(self._base_url + path, self._headers, left)
                 headers = {name.lower(): value for name, value in given.items()}
+                # A server or a proxy may repeat what it was sent.
+                body = body.replace(self._api_key, b"[secret]")
                 if status == 200:
                     return _parse(headers, body), _read_info(headers)
                 error = to_api_error(status, headers, body)
@@ -125,12 +131,28 @@ def _to_wait(error: TributaryError, attempt: int) -> float:
 def _parse(headers: Mapping[str, str], body: bytes) -> dict[str, Any]:
     try:
         parsed = json.loads(body)
-    except ValueError:
+    except (ValueError, RecursionError):
         parsed = None
-    if not isinstance(parsed, dict):
+    if not _is_list(parsed):
         # A proxy answered in place of the server.
         raise to_api_error(200, headers, body)
-    return parsed
+    return cast(dict[str, Any], parsed)
+
+
+def _is_list(body: Any) -> bool:
+    """Every answer of the API is a list, and most have pages."""
+    if not isinstance(body, dict):
+        return False
+    rows = body.get("data", body.get("categories"))
+    pages = body.get("pagination", {"offset": 0, "limit": 0, "hasMore": False})
+    return (
+        isinstance(rows, list)
+        and all(isinstance(row, dict) for row in rows)
+        and isinstance(pages, dict)
+        and isinstance(pages.get("offset"), int)
+        and isinstance(pages.get("limit"), int)
+        and isinstance(pages.get("hasMore"), bool)
+    )
 
 
 def _read_info(headers: Mapping[str, str]) -> ResponseInfo:
@@ -151,6 +173,39 @@ def _read_info(headers: Mapping[str, str]) -> ResponseInfo:
         deprecation=Deprecation(sunset=headers.get("sunset"), link=headers.get("link")) if deprecated else None,
         headers=headers,
     )
+
+
+class _Reads(io.RawIOBase):
+    """Reads of one socket, each of which waits no longer than the call has left."""
+
+    def __init__(self, sock: socket.socket, left: Callable[[], float]) -> None:
+        self._sock = sock
+        self._left = left
+        # Counts as a user of the socket, so that closing the connection leaves the answer readable.
+        self._raw = sock.makefile("rb", buffering=0)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        self._sock.settimeout(self._left())
+        return self._raw.readinto(buffer)
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+def _make_response_class(left: Callable[[], float]) -> Any:
+    """The class of answers whose head and body are read before the deadline, in however small pieces they come."""
+
+    class Response(http.client.HTTPResponse):
+        def __init__(self, sock: socket.socket, *given: Any, **named: Any) -> None:
+            super().__init__(sock, *given, **named)
+            self.fp.close()
+            self.fp = io.BufferedReader(_Reads(sock, left))
+
+    return Response
 
 
 class StandardTransport:
@@ -191,18 +246,21 @@ class StandardTransport:
             seconds = deadline - time.monotonic()
             if seconds <= 0:
                 raise TimeoutError
-            if connection.sock is not None:
-                connection.sock.settimeout(seconds)
             return seconds
 
         connection.timeout = left()
+        sock = cast(socket.socket, connection.sock)
+        sock.settimeout(left())
+        connection.response_class = _make_response_class(left)
         connection.request("GET", target, headers=dict(headers))
-        left()
         response = connection.getresponse()
-        chunks = []
+        chunks, size = [], 0
         while chunk := response.read(_CHUNK):
             chunks.append(chunk)
-            left()
+            size += len(chunk)
+            if size > _MAX_BYTES:
+                connection.close()
+                raise to_api_error(response.status, {}, f"more than {_MAX_BYTES} bytes".encode())
         if response.length:
             # `read` with a size ends without an error where the connection does.
             raise http.client.IncompleteRead(b"", response.length)

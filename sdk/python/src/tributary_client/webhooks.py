@@ -8,6 +8,7 @@ import binascii
 import hashlib
 import hmac
 import json
+import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -60,6 +61,8 @@ def verify(
     if not (sent.isascii() and sent.isdigit() and len(sent) <= 12):
         raise WebhookError("headers_missing", "webhook-timestamp is not a whole number of seconds")
     age = (time.time() if now is None else now) - int(sent)
+    if not (math.isfinite(age) and tolerance >= 0):
+        raise ValueError("now and tolerance are numbers of seconds")
     if age > tolerance:
         raise WebhookError("too_old", f"the event was sent more than {tolerance:g} s ago")
     if age < -tolerance:
@@ -88,6 +91,6 @@ def _parse(body: bytes) -> WebhookEvent | OtherEvent:
     try:
         raw = json.loads(body)
         kind = EVENTS.get(raw["type"])
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise WebhookError("unreadable", f"the body is signed and is no event: {error}") from error
     return OtherEvent(type=raw["type"], raw=raw) if kind is None else cast(WebhookEvent, kind.of(raw))
