@@ -102,19 +102,7 @@ async function measureOutside(
     },
     rounds,
   )
-  const sleeps = (who: 'bare' | 'tributary') => turns.median(who, 'sleeps').toFixed(2)
-  return [
-    ...toCostFigures(turns, name),
-    {
-      bench: 'hit',
-      what: `sleeps of the generator for an answer, ${name}`,
-      figure: sleeps('tributary'),
-      anchor: `${sleeps('bare')} bare node:http`,
-      ratio: '',
-      goal: '',
-      met: null,
-    },
-  ]
+  return toCostFigures(turns, name)
 }
 
 function toFigures(turns: Turns<'bare' | 'tributary'>, name: string): Figure[] {

@@ -1,23 +1,20 @@
 /**
  * The load generator `wrk` in the place of ours (load.ts), where it is installed. It is far faster and sleeps
  * until an answer comes: waking it is work of the server that writes the answer, and a slower server has to
- * wake it more often.
+ * wake it more often. How often is not counted: after a look at the processes in `/proc` the system took
+ * three seconds for the end of one, which were counted as time of the server.
  */
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync } from 'node:fs'
 import type { Child } from './child.ts'
 import type { LoadOptions } from './load.ts'
 import type { Sample } from './turns.ts'
 
 export const hasWrk = (): boolean => spawnSync('wrk', ['--version']).error === undefined
 
-/** How often its sleeps are read, which are lost with its end. */
-const lookMs = 20
-
 /**
- * Puts load on a child and measures: requests per second, CPU per request, and how often wrk slept for each
- * request. It has the core of this process (child.ts).
+ * Puts load on a child and measures: requests per second and CPU per request. wrk has the core of this
+ * process (child.ts).
  */
 export async function measureByWrk(
   child: Child<unknown>,
@@ -36,35 +33,11 @@ export async function measureByWrk(
   wrk.stdout.setEncoding('utf8').on('data', (text: string) => {
     said += text
   })
-  let sleeps = 0
-  const looking = setInterval(() => {
-    sleeps = Math.max(sleeps, countSleeps(wrk.pid ?? 0))
-  }, lookMs)
   await ended
-  clearInterval(looking)
   const after = await child.usage()
   const requests = Number(/(\d+) requests in/.exec(said)?.[1])
   const rate = Number(/Requests\/sec:\s+([\d.]+)/.exec(said)?.[1])
   if (!(requests > 0) || /Non-2xx|(?:connect|read|write) [1-9]/.test(said))
     throw new Error(`wrk: ${said}`)
-  return {
-    requests,
-    rate,
-    cpuMicros: (after.cpuMicros - before.cpuMicros) / requests,
-    sleeps: sleeps / requests,
-  }
-}
-
-/**
- * Voluntary context switches of all its threads (proc(5)); 0 where the system does not tell, or it has ended.
- */
-function countSleeps(pid: number): number {
-  try {
-    return readdirSync(`/proc/${pid}/task`)
-      .map((id) => readFileSync(`/proc/${pid}/task/${id}/status`, 'utf8'))
-      .map((text) => Number(/^voluntary_ctxt_switches:\s+(\d+)/m.exec(text)?.[1] ?? 0))
-      .reduce((sum, count) => sum + count, 0)
-  } catch {
-    return 0
-  }
+  return { requests, rate, cpuMicros: (after.cpuMicros - before.cpuMicros) / requests }
 }
