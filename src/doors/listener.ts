@@ -20,7 +20,7 @@ import {
   owedOf,
   tidy,
 } from './owed-answers.ts'
-import { BodiesInFlight, ReceivedRequest, type ReceiveOptions } from './received-request.ts'
+import { BodiesInFlight, hasBody, ReceivedBody, type ReceiveOptions } from './received-body.ts'
 import {
   answerTunnel,
   answerUnparsed,
@@ -79,7 +79,11 @@ export function makeListener(
     times,
     limits,
     open,
-    bodies: new BodiesInFlight(),
+    receiver: {
+      bodies: new BodiesInFlight(),
+      countPart: () => connections.intake.count(),
+      cutOff: (request) => cutOff(connections, request),
+    },
     behind: 0,
     intake: makeIntake(open),
     areAnswersLast: false,
@@ -131,11 +135,6 @@ function makeServer(connections: Connections, handler: RequestHandler): Server {
     ignoreErrors(response)
     expectAnswer(connections, connection, response)
   }
-  const receiver: ReceiveOptions = {
-    bodies: connections.bodies,
-    countPart: connections.intake.count,
-    cutOff: (request) => cutOff(connections, request),
-  }
   const server = createServer(
     {
       headersTimeout: times.headers,
@@ -147,11 +146,6 @@ function makeServer(connections: Connections, handler: RequestHandler): Server {
       // A request without a body is complete at once: its stream has ended before the handler sees it, and
       // emits nothing.
       optimizeEmptyRequests: true,
-      IncomingMessage: class extends ReceivedRequest {
-        protected override get receiver() {
-          return receiver
-        }
-      },
       // An Upgrade header is ignored; the request itself is answered, as the last one of its connection
       // (`begin`).
       shouldUpgradeCallback: () => false,
@@ -179,7 +173,9 @@ function makeServer(connections: Connections, handler: RequestHandler): Server {
 /** The state of one connection. */
 interface Connection extends OwedAnswers, Share {
   /** The request that is being received, or was received last. */
-  latest: ReceivedRequest | null
+  latest: IncomingMessage | null
+  /** Its body; null where it has none. */
+  body: ReceivedBody | null
   /** Its last answer is being sent, or will be; no further request is accepted. */
   isEnding: boolean
   /** What comes after its latest request is thrown away. */
@@ -193,7 +189,7 @@ interface Connections extends OwedTotal {
   /** Ordered by latest request, from the moment when half of `evictAbove` is reached. */
   readonly open: Map<Socket, Connection>
   readonly intake: Intake
-  readonly bodies: BodiesInFlight
+  readonly receiver: ReceiveOptions
   /** While draining, every answer is the last one of its connection. */
   areAnswersLast: boolean
 }
@@ -209,6 +205,7 @@ function add(connections: Connections, socket: Socket): void {
     ...noneOwed(),
     ...noShare(),
     latest: null,
+    body: null,
     isEnding: false,
     isCutOff: false,
   }
@@ -240,7 +237,7 @@ function mayBegin(connections: Connections, socket: Socket, connection: Connecti
 }
 
 /** The request's body is more than is accepted: its answer is the last one of its connection. */
-function cutOff(connections: Connections, request: ReceivedRequest): void {
+function cutOff(connections: Connections, request: IncomingMessage): void {
   const { socket } = request
   const connection = connections.open.get(socket)
   if (connection === undefined) return
@@ -252,15 +249,15 @@ function cutOff(connections: Connections, request: ReceivedRequest): void {
 }
 
 function begin(
-  { open, limits, areAnswersLast }: Connections,
+  { open, limits, receiver, areAnswersLast }: Connections,
   request: IncomingMessage,
   response: ServerResponse,
 ): Connection {
   const connection = open.get(request.socket)
   // `mayBegin` has accepted it.
   assert(connection !== undefined)
-  assert(request instanceof ReceivedRequest)
   connection.latest = request
+  connection.body = hasBody(request) ? new ReceivedBody(request, receiver) : null
   // Else Node would parse the rest of it without bounds once the request is answered.
   if (!request.readableEnded) request.read(0)
   // Ordering starts before eviction does, so that the order is complete by then.
@@ -325,11 +322,11 @@ function evictIdle(connections: Connections): void {
 }
 
 function close(connections: Connections, socket: Socket): void {
-  const { open } = connections
+  const { open, receiver } = connections
   const connection = open.get(socket)
   open.delete(socket)
   if (connection === undefined) return
-  if (connection.latest !== null) connections.bodies.remove(connection.latest)
+  if (connection.body !== null) receiver.bodies.remove(connection.body)
   // Node does this too, but not for a socket that it handed over.
   for (const response of owedOf(connection)) response.destroy()
   forget(connections, connection)
@@ -358,7 +355,7 @@ function limitSilence(connections: Connections, server: Server): void {
   const check = () => {
     for (const [socket, connection] of open) {
       tidy(connections, connection)
-      connection.latest?.check()
+      connection.body?.check()
       // A timer that runs is left alone: setting it again would start it anew.
       if (socket.timeout === times.silence) continue
       const isUnsent = socket.writableLength > 0 || owedOf(connection).length > 0

@@ -1,13 +1,13 @@
 /**
  * Reads a request's body whole: the one way for every door. It is read before the client is known, so its
- * size is bounded where it is received (`received-request.ts`).
+ * size is bounded where it is received (`received-body.ts`).
  */
 import type { IncomingMessage } from 'node:http'
 import { apiError } from '#contract/errors.ts'
 import { GatheredBytes } from '#kernel/gathered-bytes.ts'
 import { announcesTooMuch, bodyLimitOf } from './body-limits.ts'
 import { ClientDisconnected } from './client.ts'
-import { ReceivedRequest } from './received-request.ts'
+import { isTooLarge } from './received-body.ts'
 
 /** The bytes, or why there are none. */
 export type Body = Uint8Array | 'too_large' | ClientDisconnected
@@ -29,7 +29,7 @@ export function readBody(request: IncomingMessage): Promise<Body> {
       request.resume()
       finish('too_large')
     }
-    if (request instanceof ReceivedRequest && request.isTooLarge) return refuse()
+    if (isTooLarge(request)) return refuse()
     if (announcesTooMuch(request)) return refuse()
     // There is no body, so that no event will come.
     if (request.readableEnded) return finish(new Uint8Array())

@@ -24,13 +24,10 @@ interface Parser {
  */
 export function countReads(socket: Socket, counted: () => void): void {
   const { parser } = socket as Socket & { readonly parser: Parser }
-  const { kOnExecute, kOnBody } = parser.constructor
+  const { kOnExecute } = parser.constructor
   const parsed = parser[kOnExecute]
-  const takePart = parser[kOnBody]
-  assert(parsed !== undefined && takePart !== undefined)
+  assert(parsed !== undefined)
   parser[kOnExecute] = (result) => {
-    // After `passOver`: the parser is used for other connections later.
-    parser[kOnBody] = takePart
     counted()
     parsed(result)
   }
@@ -39,7 +36,16 @@ export function countReads(socket: Socket, counted: () => void): void {
 /** A part of a body calls it: those behind it in the same read are parsed, but call nobody. */
 export function passOver(socket: Socket): void {
   const { parser } = socket as Socket & { readonly parser: Parser }
-  parser[parser.constructor.kOnBody] = undefined
+  const { kOnExecute, kOnBody } = parser.constructor
+  const parsed = parser[kOnExecute]
+  const takePart = parser[kOnBody]
+  assert(parsed !== undefined && takePart !== undefined)
+  parser[kOnBody] = undefined
+  parser[kOnExecute] = (result) => {
+    parser[kOnBody] = takePart
+    parser[kOnExecute] = parsed
+    parsed(result)
+  }
 }
 
 /** The parser's word for "what follows is another protocol": nothing that follows is parsed. */

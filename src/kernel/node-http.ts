@@ -3,4 +3,4 @@
  * and those named `WebSocket`, `CloseEvent` and `MessageEvent` load the runtime's own client with HTTP/2.
  * That takes 37 ms and 15 MB.
  */
-export const { createServer, IncomingMessage, request } = process.getBuiltinModule('node:http')
+export const { createServer, request } = process.getBuiltinModule('node:http')

@@ -1,0 +1,144 @@
+/**
+ * The body of a request, taken in as it comes, whoever reads it and when: copied into one buffer, bounded in
+ * bytes, in parts and in what surrounds them. The request gives it as one chunk once all of it is there.
+ */
+import type { IncomingMessage } from 'node:http'
+import { GatheredBytes } from '#kernel/gathered-bytes.ts'
+import { bodyLimitOf } from './body-limits.ts'
+import { passOver } from './unparsed-rest.ts'
+
+/**
+ * Parts of one body, chunks or reads of the socket: so many, and one more for each sixteen bytes. Each costs
+ * the parser as much as a thousand bytes.
+ */
+const mostParts = 1000
+const bytesPerPart = 16
+/**
+ * What may arrive for one body, chunk sizes, extensions and trailers included, as a multiple of its limit.
+ */
+const mostRaw = 2
+/** Of all bodies being received. Above this, the one begun first ends with its connection. */
+const mostHeld = 32 * 1024 * 1024
+
+/** The bodies of one listener that are being received. */
+export class BodiesInFlight {
+  #held = 0
+  readonly #open = new Set<ReceivedBody>()
+
+  add(body: ReceivedBody, bytes: number): void {
+    this.#open.add(body)
+    this.#held += bytes
+    for (const oldest of this.#open) {
+      if (this.#held <= mostHeld) return
+      this.remove(oldest)
+      oldest.request.socket.destroy()
+    }
+  }
+
+  /** Complete, refused, or gone. */
+  remove(body: ReceivedBody): void {
+    if (this.#open.delete(body)) this.#held -= body.held
+  }
+}
+
+/** What a body needs of its listener. */
+export interface ReceiveOptions {
+  readonly bodies: BodiesInFlight
+  /** Called for each part of a body. */
+  countPart(): void
+  /** Throws away the rest of a request's body; the connection ends with the answer to it. */
+  cutOff(request: IncomingMessage): void
+}
+
+const received = new WeakMap<IncomingMessage, ReceivedBody>()
+
+/** More came than is accepted, and the rest is thrown away; the event `too_large` tells who waits. */
+export function isTooLarge(request: IncomingMessage): boolean {
+  return received.get(request)?.isTooLarge === true
+}
+
+/** RFC 9112 §6.3: a request without these headers has no body. */
+export function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined
+}
+
+export class ReceivedBody {
+  readonly request: IncomingMessage
+  isTooLarge = false
+  readonly #receiver: ReceiveOptions
+  readonly #pushOn: IncomingMessage['push']
+  /** Null before the first part. */
+  #body: GatheredBytes | null = null
+  #parts = 0
+  #bytes = 0
+  /** What the connection had brought when the body was looked at first. */
+  #bytesBefore = 0
+
+  /** To be made before the parser goes on to the body. */
+  constructor(request: IncomingMessage, receiver: ReceiveOptions) {
+    this.request = request
+    this.#receiver = receiver
+    this.#pushOn = request.push
+    // The parser calls it with each part of the body, and with null at its end. Not a method of a class of
+    // requests: most have no body, and making each of them would take longer.
+    request.push = (part: Uint8Array | null) => this.#push(part)
+    received.set(request, this)
+  }
+
+  /** Memory of the body. */
+  get held(): number {
+    return this.#body?.held ?? 0
+  }
+
+  #push(part: Uint8Array | null): boolean {
+    if (part !== null) {
+      this.#take(part)
+      // Not the stream but these bounds hold the sender back.
+      return true
+    }
+    if (this.#body !== null && !this.isTooLarge) {
+      this.#receiver.bodies.remove(this)
+      this.#pushOn.call(this.request, this.#body.take())
+    }
+    return this.#pushOn.call(this.request, null)
+  }
+
+  /**
+   * To be called now and then, for what brings no part of a body: endless chunk sizes, extensions, trailers.
+   */
+  check(): void {
+    if (!this.request.complete && this.#isEndless()) this.#refuse()
+  }
+
+  /** Whether more has come for it than any body needs. */
+  #isEndless(): boolean {
+    const { socket, url = '/' } = this.request
+    this.#bytesBefore ||= socket.bytesRead
+    return socket.bytesRead - this.#bytesBefore > mostRaw * bodyLimitOf(url)
+  }
+
+  /** Nothing of it is kept. */
+  #refuse(): void {
+    if (this.isTooLarge) return
+    this.#receiver.bodies.remove(this)
+    this.#body = null
+    this.isTooLarge = true
+    this.request.emit('too_large')
+    this.#receiver.cutOff(this.request)
+  }
+
+  #take(part: Uint8Array): void {
+    const { socket, url = '/' } = this.request
+    const { bodies, countPart } = this.#receiver
+    countPart()
+    if (this.isTooLarge) return void passOver(socket)
+    this.#body ??= new GatheredBytes(bodyLimitOf(url))
+    const { held } = this.#body
+    this.#parts += 1
+    this.#bytes += part.length
+    const isSplit = this.#parts > mostParts + this.#bytes / bytesPerPart
+    const isTooMuch = isSplit || this.#isEndless() || !this.#body.add(part)
+    if (isTooMuch) this.#refuse()
+    else if (this.#body.held > held) bodies.add(this, this.#body.held - held)
+  }
+}
