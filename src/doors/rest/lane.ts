@@ -8,9 +8,16 @@ import { performance } from 'node:perf_hooks'
 import type { Caller } from '#auth/caller.ts'
 import { type ApiError, apiError } from '#contract/errors.ts'
 import type { Operation } from '#contract/operations.ts'
-import type { WindowState } from '#fast/port.ts'
-import type { Admit } from '#gate/admit.ts'
-import { type CacheResult, type Gate, GateError } from '#gate/gate.ts'
+import type { Maybe, WindowState } from '#fast/port.ts'
+import type { Admit, Applicant } from '#gate/admit.ts'
+import {
+  type Answer,
+  type CacheResult,
+  type CallerRequest,
+  type Gate,
+  GateError,
+  type Passage,
+} from '#gate/gate.ts'
 import type { Throttle } from '#gate/throttle.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { ReadRecord } from '#telemetry/request-record.ts'
@@ -48,6 +55,7 @@ export type RestLane = (request: IncomingMessage, response: ServerResponse) => v
 interface Progress extends ReplyFacts {
   readonly startedAt: number
   readonly operation: Operation | null
+  readonly rawQuery: string
   window: WindowState
   cache: CacheResult
   caller: Caller | null
@@ -69,92 +77,120 @@ export function makeRestLane(options: RestLaneOptions): RestLane {
     clientOf: makeApplicantReader(options.isTrustedProxy),
     writer: makeReplyWriter(options.clock, options.docsUrl),
   }
-  return (request, response) => void serve(lane, request, response)
+  return (request, response) => serve(lane, request, response)
 }
 
-// Synchronous results are not awaited: a cached answer is written in the same turn of the event loop in which
+/** A request and its answer, with what is known so far. */
+interface Call {
+  readonly request: IncomingMessage
+  readonly response: ServerResponse
+  readonly progress: Progress
+}
+
+// Only what has to wait is a promise: a cached answer is written in the same turn of the event loop in which
 // its request arrived.
-async function serve(lane: Lane, request: IncomingMessage, response: ServerResponse) {
-  const { gate, admit } = lane
+function serve(lane: Lane, request: IncomingMessage, response: ServerResponse): void {
   const { operation, rawQuery, deprecated } = lane.routeOf(request.method, request.url ?? '/')
   const progress: Progress = {
     requestId: requestIdOf(request),
     startedAt: performance.now(),
     operation,
+    rawQuery,
     deprecated,
     window: noWindow,
     cache: 'BYPASS',
     caller: null,
   }
+  const call: Call = { request, response, progress }
   try {
-    const client = lane.clientOf(request)
-
-    // 1 Unknown path or method: the same answer with or without a key, at no cost.
-    if (operation === null) {
-      progress.window = await lane.throttle.peek(client.visitor)
-      throw apiError('not_found')
+    const answering = ask(lane, call)
+    if (answering instanceof Promise) {
+      answering
+        .then((answer) => succeed(lane, call, answer))
+        .catch((thrown: unknown) => fail(lane, call, thrown))
+    } else {
+      succeed(lane, call, answering)
     }
-
-    // 2 The pre-auth limit, before any lookup of the key, and 3 authentication.
-    let caller = admit.recall(client)
-    if (caller === null) {
-      const admission = await admit.admit(client)
-      if (admission.kind !== 'in') {
-        progress.window = admission.window
-        throw admission.error
-      }
-      caller = admission.caller
-    }
-    progress.caller = caller
-
-    // 4 The key's bucket, 5 the plan, 6 a place in flight, 7 the cache: one step of fast state.
-    const asked = {
-      caller,
-      operation,
-      rawQuery,
-      refusal: null,
-      disconnectSignal: () => disconnectSignal(response),
-    }
-    const passing = gate.pass(asked)
-    const passage = passing instanceof Promise ? await passing : passing
-    const { window } = passage.admitted
-    if (window !== null) progress.window = window
-    if (passage.admitted.kind === 'refused') throw rateLimited(passage.admitted.window)
-
-    // 5 to 7 again, where they refuse; 8 to 12: parameters, target, breaker, provider.
-    const answering = gate.finish(asked, passage)
-    const answer = answering instanceof Promise ? await answering : answering
-    progress.cache = answer.cache
-    lane.writer.ok(response, progress, answer.body, answer.truncated)
-    finish(lane, progress, 200, null)
   } catch (thrown) {
-    const error = refuse(lane, request, response, { progress, thrown })
-    finish(lane, progress, error.status, error)
+    fail(lane, call, thrown)
   }
 }
 
-/** The error, and which steps the request had passed. */
-interface Failure {
-  readonly progress: Progress
-  readonly thrown: unknown
+function ask(lane: Lane, call: Call): Maybe<Answer> {
+  const { operation } = call.progress
+  const client = lane.clientOf(call.request)
+
+  // 1 Unknown path or method: the same answer with or without a key, at no cost.
+  if (operation === null) return refuseUnknown(lane, call, client)
+
+  // 2 The pre-auth limit, before any lookup of the key, and 3 authentication.
+  const caller = lane.admit.recall(client)
+  if (caller !== null) return askAs(lane, call, operation, caller)
+  return identify(lane, call, client).then((found) => askAs(lane, call, operation, found))
 }
 
-/** Writes the refusal, unless the client has disconnected. */
-function refuse(
-  lane: Lane,
-  request: IncomingMessage,
-  response: ServerResponse,
-  { progress, thrown }: Failure,
-): ApiError {
+async function refuseUnknown(lane: Lane, { progress }: Call, client: Applicant): Promise<never> {
+  progress.window = await lane.throttle.peek(client.visitor)
+  throw apiError('not_found')
+}
+
+async function identify(lane: Lane, { progress }: Call, client: Applicant): Promise<Caller> {
+  const admission = await lane.admit.admit(client)
+  if (admission.kind === 'in') return admission.caller
+  progress.window = admission.window
+  throw admission.error
+}
+
+function askAs(lane: Lane, call: Call, operation: Operation, caller: Caller): Maybe<Answer> {
+  const { progress, response } = call
+  progress.caller = caller
+  const asked: CallerRequest = {
+    caller,
+    operation,
+    rawQuery: progress.rawQuery,
+    refusal: null,
+    disconnectSignal: () => disconnectSignal(response),
+  }
+  // 4 The key's bucket, 5 the plan, 6 a place in flight, 7 the cache: one step of fast state.
+  const passing = lane.gate.pass(asked)
+  if (!(passing instanceof Promise)) return goOn(lane, progress, asked, passing)
+  return passing.then((passage) => goOn(lane, progress, asked, passage))
+}
+
+function goOn(
+  { gate }: Lane,
+  progress: Progress,
+  asked: CallerRequest,
+  passage: Passage,
+): Maybe<Answer> {
+  const { admitted } = passage
+  if (admitted.window !== null) progress.window = admitted.window
+  if (admitted.kind === 'refused') throw rateLimited(admitted.window)
+  // 5 to 7 again, where they refuse; 8 to 12: parameters, target, breaker, provider.
+  return gate.finish(asked, passage)
+}
+
+function succeed(lane: Lane, { response, progress }: Call, answer: Answer): void {
+  progress.cache = answer.cache
+  lane.writer.ok(response, progress, answer.body, answer.truncated)
+  finish(lane, progress, 200, null)
+}
+
+function fail(lane: Lane, call: Call, thrown: unknown): void {
+  const { progress } = call
   if (thrown instanceof GateError) progress.cache = thrown.cache
   const cause = thrown instanceof GateError ? thrown.cause : thrown
-  if (cause instanceof ClientDisconnected) return apiError('client_disconnected', { cause })
-  const error = toApiError(cause)
+  const isGone = cause instanceof ClientDisconnected
+  const error = isGone ? apiError('client_disconnected', { cause }) : toApiError(cause)
+  if (!isGone) refuse(lane, call, error)
+  finish(lane, progress, error.status, error)
+}
+
+function refuse(lane: Lane, { request, response, progress }: Call, error: ApiError): void {
   // An unexpected body is not read: the connection ends with the answer.
   if (request.method !== 'GET') response.shouldKeepAlive = false
   if (isForPerson(request, progress)) lane.writer.page(response, progress, lane.unknownPage)
   else lane.writer.error(response, progress, error)
-  return error
 }
 
 function finish(lane: Lane, progress: Progress, status: number, error: unknown): void {
