@@ -146,7 +146,7 @@ export interface AdmitRequest {
    * Of the rows by which the request is judged and its answer is named: what an `unsure` step said before
    * they were read, or an empty text. Absent: they were read after the request began, and are not doubted.
    */
-  readonly edition?: string
+  readonly edition?: string | undefined
 }
 
 /**

@@ -168,7 +168,7 @@ function pass(
     places: operation.bucket === 'heavy' ? parts.names(caller).places : null,
     answer: refusal === null ? parts.urlKey(userId, epoch, operation.path, rawQuery) : null,
     owner: userId,
-    ...(edition === undefined ? noEdition : { edition }),
+    edition,
   })
   const toPassage = (admitted: Admitted): Maybe<Passage> => {
     if (admitted.kind !== 'unsure') return { caller, admitted, refusal }
@@ -176,8 +176,6 @@ function pass(
   }
   return admitting instanceof Promise ? admitting.then(toPassage) : toPassage(admitting)
 }
-
-const noEdition = {}
 
 /**
  * The rows that the caller is known by may be outdated: they are read again, and the step is repeated without
