@@ -15,7 +15,7 @@ const placeOf: Readonly<Record<string, string>> = {
   key: 'K',
   agent: 'A',
   session: 'S',
-  program: 'S',
+  program: 'P',
   connection: 'C',
   webhook: 'W',
   delivery: 'D',
