@@ -9,13 +9,18 @@ import type { Gate } from '#gate/gate.ts'
 import { makeThrottle, type Throttle } from '#gate/throttle.ts'
 import { lazily } from '#kernel/lazily.ts'
 import { providerNames } from '#providers/all-facts.ts'
+import type { SimplefinRecord } from '#telemetry/request-record.ts'
 import type { AppParts } from './foundation.ts'
 
 interface DirectDoorParts extends AppParts {
   readonly authorization: OAuth
   readonly agentDoor: McpLaneOptions
   /** What programs that read SimpleFIN share with the other doors. */
-  readonly simplefin: { readonly gate: Gate; readonly throttle: Throttle }
+  readonly simplefin: {
+    readonly gate: Gate
+    readonly throttle: Throttle
+    readonly observe: (record: SimplefinRecord) => void
+  }
 }
 
 /** Per address. With a wrong secret a provider's own are refused as well, and it repeats them later. */
@@ -77,7 +82,7 @@ function toSimplefinDoor({
           import('#gate/identify-program.ts'),
           import('#auth/programs/claim-program.ts'),
         ])
-      const { gate, throttle } = simplefin
+      const { gate, throttle, observe } = simplefin
       const lane = makeSimplefinLane({
         gate,
         identify: makeIdentifyProgram({
@@ -95,7 +100,7 @@ function toSimplefinDoor({
         isTrustedProxy: (address) => config.trustedProxies.includes(address),
         baseUrl: () => origins().base,
         requestTimeoutMs: config.requestTimeoutMs,
-        observe: reports.simplefin,
+        observe,
       })
       return { serve: lane, close: closeNothing }
     },

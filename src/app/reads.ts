@@ -76,7 +76,7 @@ export function assembleReading(parts: ReadParts) {
       observe,
     }),
     agents,
-    simplefin: { gate, throttle },
+    simplefin: { gate, throttle, observe: counting.observeSimplefin },
     settleUsage: counting.settle,
     async close() {
       await counting.close()

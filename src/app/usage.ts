@@ -4,7 +4,7 @@ import type { GateLimits } from '#gate/gate.ts'
 import { startPeriodic } from '#jobs/periodic.ts'
 import type { UserId } from '#kernel/ids.ts'
 import type { Config } from '#settings/config-types.ts'
-import type { ReadRecord } from '#telemetry/request-record.ts'
+import type { ReadRecord, SimplefinRecord } from '#telemetry/request-record.ts'
 import { makeUsageCounts } from '#usage/counts.ts'
 import { makeReadLimits, type ReadLimits } from '#usage/limits-left.ts'
 import { makeReadUsage, type ReadUsage } from '#usage/report.ts'
@@ -31,6 +31,10 @@ export function startCounting({ store, clock, reports }: AppParts) {
     observe(record: ReadRecord) {
       reports.request(record)
       usage.count(record)
+    },
+    observeSimplefin(record: SimplefinRecord) {
+      reports.simplefin(record)
+      usage.count({ ...record, operation: null })
     },
     settle: usage.settle,
     async close() {

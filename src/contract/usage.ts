@@ -17,5 +17,13 @@ export const usageResults = [
 
 export type UsageResult = (typeof usageResults)[number]
 
-/** `other`: a message of an agent that calls no tool (it connects, it lists the tools). */
+/**
+ * `other`: a message of an agent that calls no tool (it connects, it lists the tools), or an answer by
+ * SimpleFIN, which is made of several operations.
+ */
 export type UsageOperation = OperationName | 'other'
+
+/** Through which door a request came. */
+export const usageDoors = ['rest', 'mcp', 'simplefin'] as const
+
+export type UsageDoor = (typeof usageDoors)[number]

@@ -159,11 +159,11 @@ function reportProviderWebhook(log: Log, metrics: Metrics, record: WebhookRecord
 }
 
 function reportSimplefin(log: Log, metrics: Metrics, record: SimplefinRecord): void {
-  const { door, resource, status, durationMs, error } = record
-  metrics.request({ door, operation: resource, status, cache: 'BYPASS', durationMs })
+  const { door, resource, status, cache, durationMs, error } = record
+  metrics.request({ door, operation: resource, status, cache, durationMs })
   if (status === 429) metrics.refused(record.programId === null ? 'preauth' : 'simplefin')
-  const { requestId, programId, userId } = record
-  const known = programId === null ? {} : { programId, userId }
+  const { requestId, programId, caller } = record
+  const known = caller === null ? {} : { programId, userId: caller.userId }
   const line = {
     requestId,
     door,

@@ -9,7 +9,7 @@ import type { WebhookOutcome } from '#connections/receive-webhook.ts'
 import type { OperationName } from '#contract/operations.ts'
 import type { Provider } from '#contract/resources.ts'
 import type { CacheResult } from '#gate/gate.ts'
-import type { ProgramId, UserId } from '#kernel/ids.ts'
+import type { ProgramId } from '#kernel/ids.ts'
 
 interface Ended {
   /** As the client saw it, or as REST would have answered; 499: the client disconnected before its answer. */
@@ -36,7 +36,10 @@ export interface SimplefinRecord extends Ended {
   readonly resource: 'info' | 'claim' | 'accounts' | 'unknown'
   /** Null: none was identified. */
   readonly programId: ProgramId | null
-  readonly userId: UserId | null
+  /** Whom it reads for; null with the program. */
+  readonly caller: Caller | null
+  /** `MISS` where a part of the answer had to be read from a provider. */
+  readonly cache: CacheResult
   /** The error, with its private cause. */
   readonly error: unknown
 }

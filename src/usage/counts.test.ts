@@ -5,6 +5,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Caller } from '#auth/caller.ts'
 import { operations } from '#contract/operations.ts'
+import { usageDoors } from '#contract/usage.ts'
 import { newId, type UserId } from '#kernel/ids.ts'
 import type { UsageRow } from '#store/ports/usage.ts'
 import { makeUsageCounts, type UsageCounts } from './counts.ts'
@@ -69,7 +70,7 @@ test('every combination of door, operation and result is counted for itself', as
     [503, 'MISS', 'failed'],
   ] as const
   const expected = new Map<string, number>()
-  for (const door of ['rest', 'mcp'] as const)
+  for (const door of usageDoors)
     for (const operation of [...operations.map(({ name }) => name), null])
       for (const [status, cache, result] of outcomes) {
         counts.count({ caller, door, operation, status, cache })

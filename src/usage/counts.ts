@@ -7,7 +7,13 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Caller } from '#auth/caller.ts'
 import { type OperationName, operations } from '#contract/operations.ts'
-import { type UsageOperation, type UsageResult, usageResults } from '#contract/usage.ts'
+import {
+  type UsageDoor,
+  type UsageOperation,
+  type UsageResult,
+  usageDoors,
+  usageResults,
+} from '#contract/usage.ts'
 import type { PeriodicTask } from '#jobs/periodic.ts'
 import type { UserId } from '#kernel/ids.ts'
 import { type Clock, getZone, toMicros, toMillis } from '#kernel/time.ts'
@@ -23,7 +29,9 @@ export interface UsageCountsOptions {
   readonly maxTallies?: number
 }
 
-type CountedRecord = Pick<ReadRecord, 'caller' | 'door' | 'operation' | 'status' | 'cache'>
+interface CountedRecord extends Pick<ReadRecord, 'caller' | 'operation' | 'status' | 'cache'> {
+  readonly door: UsageDoor
+}
 
 export interface UsageCounts {
   /** Called once for each finished request. */
@@ -51,10 +59,9 @@ interface Tally {
   readonly counts: Uint32Array
 }
 
-const doors = ['rest', 'mcp'] as const
 const names: readonly UsageOperation[] = [...operations.map(({ name }) => name), 'other']
 const results: readonly UsageResult[] = usageResults
-const slots = doors.length * names.length * results.length
+const slots = usageDoors.length * names.length * results.length
 const namePlaces = new Map(names.map((name, at) => [name, at]))
 
 interface Memory {
@@ -129,9 +136,9 @@ function toResult(status: number, cache: ReadRecord['cache']): UsageResult {
   return status < 500 ? 'refused' : 'failed'
 }
 
-function toSlot(door: 'rest' | 'mcp', operation: OperationName | null, result: UsageResult) {
+function toSlot(door: UsageDoor, operation: OperationName | null, result: UsageResult) {
   const name = namePlaces.get(operation ?? 'other') ?? 0
-  const place = door === 'rest' ? name : names.length + name
+  const place = usageDoors.indexOf(door) * names.length + name
   return place * results.length + results.indexOf(result)
 }
 
@@ -215,10 +222,10 @@ function toRows({ userId, day, counts }: Tally): readonly UsageRow[] {
   for (const [slot, requests] of counts.entries()) {
     if (requests === 0) continue
     const place = Math.floor(slot / results.length)
-    const door = doors[place < names.length ? 0 : 1]
+    const door = usageDoors[Math.floor(place / names.length)]
     const operation = names[place % names.length]
     const result = results[slot % results.length]
-    if (operation === undefined || result === undefined) continue
+    if (door === undefined || operation === undefined || result === undefined) continue
     rows.push({ userId, day, door, operation, result, requests })
   }
   return rows

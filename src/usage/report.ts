@@ -3,7 +3,7 @@
  * show this one report, so that their numbers agree.
  */
 import { defaultTimezone } from '#auth/caller.ts'
-import type { UsageOperation, UsageResult } from '#contract/usage.ts'
+import type { UsageDoor, UsageOperation, UsageResult } from '#contract/usage.ts'
 import type { UserId } from '#kernel/ids.ts'
 import { addDays, type Clock, getZone, toMicros } from '#kernel/time.ts'
 import type { UsageCount, UsageStore } from '#store/ports/usage.ts'
@@ -25,7 +25,7 @@ export interface UsageReport extends Counted {
   readonly days: readonly (Counted & { readonly day: string })[]
   /** Those that were asked for, the most frequent first. */
   readonly operations: readonly (Counted & {
-    readonly door: 'rest' | 'mcp'
+    readonly door: UsageDoor
     readonly operation: UsageOperation
   })[]
 }

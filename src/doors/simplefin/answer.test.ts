@@ -8,7 +8,7 @@ import type { Account, Connection, Holding } from '#contract/resources.ts'
 import type { Decimal } from '#kernel/decimal.ts'
 import { sumHoldings, valuePosition } from '#resources/position-value.ts'
 import { makeAnswer } from './answer.ts'
-import { nameAccounts, toAmount, toOrganizations } from './map.ts'
+import { nameAccounts, toAmount, toOrganizations, toSimplefinAccount } from './map.ts'
 import { cleanText } from './problems.ts'
 
 const connection = {
@@ -62,7 +62,6 @@ test('positions have all nine keys, an exact value, and the cost as a total', ()
   const answer = makeAnswer(
     {
       connections: [connection],
-      accounts: [account],
       readings: [
         {
           account,
@@ -73,6 +72,7 @@ test('positions have all nine keys, an exact value, and the cost as a total', ()
         },
       ],
       problems: [],
+      cache: 'HIT',
     },
     { root: 'https://t.example/simplefin', zone: 'UTC', now: 0, start: null, end: null, notes: [] },
   )
@@ -90,8 +90,8 @@ test('positions have all nine keys, an exact value, and the cost as a total', ()
       id: 'a1',
       name: 'Shares',
       currency: 'AUD',
-      balance: '142.150',
-      'available-balance': '142.150',
+      balance: '142.15',
+      'available-balance': '142.15',
       'balance-date': at,
       transactions: [],
       holdings: [
@@ -165,29 +165,6 @@ test('accounts of equal names have their last digits, and a type that clients re
   )
 })
 
-test('an account has one name, whichever accounts are asked for or can be read, in problems too', () => {
-  const other = { ...account, id: 'a2', accountNumber: 'xxxx9999' } as Account
-  const reading = {
-    account,
-    connection,
-    balance: { currentBalance: '1' as Decimal, availableBalance: null },
-    rows: [],
-    holdings: [],
-  }
-  const answer = makeAnswer(
-    {
-      connections: [connection],
-      accounts: [account, other],
-      readings: [reading],
-      problems: [{ kind: 'account', account: other }],
-    },
-    { root: 'https://t.example/simplefin', zone: 'UTC', now: 0, start: null, end: null, notes: [] },
-  )
-  const { accounts, errors } = JSON.parse(JSON.stringify(answer))
-  assert.equal(accounts[0].name, 'Shares 4321')
-  assert.deepEqual(errors, ['Harbour Brokers: Shares 9999 cannot be read at the moment'])
-})
-
 test('amounts have at least two decimals and keep what they have; texts of banks hold no tags and no control characters', () => {
   const amounts = ['0', '-5', '1.5', '1.50', '-0.005', '1234567890123456789.1']
   assert.deepEqual(
@@ -195,4 +172,28 @@ test('amounts have at least two decimals and keep what they have; texts of banks
     ['0.00', '-5.00', '1.50', '1.50', '-0.005', '1234567890123456789.10'],
   )
   assert.equal(cleanText('A\u0000<b>\nBank '), 'A b Bank')
+})
+
+test('a balance has the decimals of its currency, two at least, and is rounded half to even; one of a coin keeps its digits', () => {
+  const org = [...toOrganizations([connection]).values()][0]
+  assert(org !== undefined)
+  const show = (currency: string, amount: string) => {
+    const balance = { currentBalance: amount as Decimal, availableBalance: null }
+    const given = { account: { ...account, currency }, name: 'Shares', balance, balanceAt: 0 }
+    const shown = toSimplefinAccount(given, org, 'https://t.example/simplefin')
+    assert.equal(shown['available-balance'], shown.balance)
+    return shown.balance
+  }
+  assert.deepEqual(
+    [
+      show('NZD', '64213.078125'),
+      show('NZD', '-0.125'),
+      show('NZD', '7'),
+      show('JPY', '1500'),
+      show('KWD', '1.2345'),
+      show('XXX', '318.4'),
+      show('BTC', '0.12345678'),
+    ],
+    ['64213.08', '-0.12', '7.00', '1500.00', '1.234', '318.40', '0.12345678'],
+  )
 })

@@ -27,14 +27,13 @@ export interface AnswerFacts {
 export function makeAnswer(reading: AccountsReading, facts: AnswerFacts): object {
   const { connections, readings } = reading
   const organizations = toOrganizations(connections)
-  // Of all accounts: a name must not depend on which ones are asked for, or can be read.
-  const names = nameAccounts(reading.accounts)
+  const names = nameAccounts(readings.map(({ account }) => account))
   const accounts = readings.flatMap((one) => {
     const org = organizations.get(one.connection.id)
     return org === undefined ? [] : toAccountObject(one, { org, names, facts })
   })
   const problems = [
-    ...reading.problems.flatMap((problem) => toProblem(problem, { organizations, names })),
+    ...reading.problems.flatMap((problem) => toProblem(problem, organizations)),
     ...facts.notes.map((text) => ({ kind: 'note', text }) as const),
   ]
   const { errors, errlist } = sayProblems(problems)
@@ -80,23 +79,16 @@ function toAccountObject(
 
 function toProblem(
   problem: RawProblem,
-  {
-    organizations,
-    names,
-  }: {
-    readonly organizations: ReadonlyMap<string, Organization>
-    readonly names: ReadonlyMap<string, string>
-  },
+  organizations: ReadonlyMap<string, Organization>,
 ): readonly Problem[] {
-  if (problem.kind === 'note' || problem.kind === 'absent') return [problem]
+  if (problem.kind === 'note') return [problem]
   if ('connectionId' in problem) {
     const institution = organizations.get(problem.connectionId)?.name
     return institution === undefined ? [] : [{ ...problem, institution }]
   }
   const { account } = problem
   const institution = organizations.get(account.connectionId)?.name ?? ''
-  const name = names.get(account.id) ?? cleanText(account.name)
-  const named = { accountId: account.id, account: name, institution }
+  const named = { accountId: account.id, account: cleanText(account.name), institution }
   return [
     problem.kind === 'account'
       ? { kind: 'account', ...named }

@@ -4,10 +4,11 @@
  * text, because clients take JSON of any status for data, and 403 for a link that has to be made again.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClaimProgram } from '#auth/programs/claim-program.ts'
 import { type ApiError, apiError } from '#contract/errors.ts'
 import type { LeaseStore, WindowStore } from '#fast/port.ts'
-import type { Gate } from '#gate/gate.ts'
+import type { CacheResult, Gate } from '#gate/gate.ts'
 import { type IdentifyProgram, type Program, shownPrefix } from '#gate/identify-program.ts'
 import { guess, type Throttle, toVisitor } from '#gate/throttle.ts'
 import type { Clock } from '#kernel/time.ts'
@@ -46,8 +47,11 @@ export interface SimplefinOptions {
 
 export type SimplefinLane = (request: IncomingMessage, response: ServerResponse) => void
 
-/** Of one program: a first import asks once a second. */
-const [requestsPerMinute, requestsAtOnce, windowMs] = [120, 2, 60_000]
+/**
+ * Of one program. A first import asks for hundreds of windows one after another and takes a refusal for the
+ * end, so a request above the pace waits.
+ */
+const [requestsPerSecond, requestsAtOnce, windowMs, maxWaits] = [10, 2, 1000, 5]
 
 /** The request as far as it is known. */
 interface Progress {
@@ -55,6 +59,7 @@ interface Progress {
   readonly startedAt: number
   resource: SimplefinRecord['resource']
   program: Program | null
+  cache: CacheResult
 }
 
 export function makeSimplefinLane(options: SimplefinOptions): SimplefinLane {
@@ -71,6 +76,7 @@ async function serve(
     startedAt: performance.now(),
     resource: 'unknown',
     program: null,
+    cache: 'BYPASS',
   }
   let status = 200
   let failure: unknown = null
@@ -82,7 +88,7 @@ async function serve(
     failure = thrown
     status = refuse(response, progress, error)
   }
-  const { requestId, resource, program } = progress
+  const { requestId, resource, program, cache } = progress
   const durationMs = performance.now() - progress.startedAt
   options.observe({
     door: 'simplefin',
@@ -91,7 +97,8 @@ async function serve(
     status,
     durationMs,
     programId: program?.id ?? null,
-    userId: program?.caller.userId ?? null,
+    caller: program?.caller ?? null,
+    cache,
     error: failure,
   })
 }
@@ -109,7 +116,9 @@ async function answer(
   const [path = '', ...rest] = (request.url ?? '').split('?')
   const send = (type: string, text: string) =>
     write(response, progress, { status: 200, type, text })
-  if (request.method === 'GET' && path === '/simplefin/info') {
+  // The listener writes no body for HEAD.
+  const isRead = request.method === 'GET' || request.method === 'HEAD'
+  if (isRead && path === '/simplefin/info') {
     progress.resource = 'info'
     send('application/json', '{"versions":["1","2"]}')
     return
@@ -120,7 +129,7 @@ async function answer(
     send('text/plain', await claim(options, request, secret))
     return
   }
-  if (request.method !== 'GET' || path !== '/simplefin/accounts') {
+  if (!isRead || path !== '/simplefin/accounts') {
     // A claim path that cannot be one is answered as one that is spent.
     throw path.startsWith('/simplefin/claim/') ? forbidden() : apiError('not_found')
   }
@@ -132,6 +141,9 @@ async function answer(
   const body = await readHeld(options, program, {
     params: new URLSearchParams(rest.join('?')),
     signal: disconnectSignal(response),
+    onCache: (cache) => {
+      progress.cache = cache
+    },
   })
   send('application/json', body)
 }
@@ -154,6 +166,7 @@ async function claim(
 interface Wanted {
   readonly params: URLSearchParams
   readonly signal: AbortSignal
+  readonly onCache: (cache: CacheResult) => void
 }
 
 /** One of the program's places among the requests in flight. */
@@ -163,8 +176,6 @@ async function readHeld(
   wanted: Wanted,
 ): Promise<string> {
   const { windows, leases } = options
-  const window = await windows.take(`simplefin:${program.id}`, requestsPerMinute, windowMs)
-  if (!window.allowed) throw rateLimited(window)
   const held = await leases.acquire(`simplefin:${program.id}`, requestsAtOnce)
   if (held.lease === null) {
     throw apiError('too_many_concurrent', {
@@ -172,16 +183,33 @@ async function readHeld(
     })
   }
   try {
+    await waitForTurn(windows, program, wanted.signal)
     return await read(options, program, wanted)
   } finally {
     await held.lease.release()
   }
 }
 
+/** @throws ApiError `rate_limited` where other requests were first again and again. */
+async function waitForTurn(
+  windows: WindowStore,
+  { id }: Program,
+  signal: AbortSignal,
+): Promise<void> {
+  for (let waits = 0; ; waits += 1) {
+    const window = await windows.take(`simplefin:${id}`, requestsPerSecond, windowMs)
+    if (window.allowed) return
+    if (waits === maxWaits) throw rateLimited(window)
+    await sleep(Math.min(window.resetMs, windowMs) + 1, undefined, { signal }).catch(() => {
+      throw signal.reason
+    })
+  }
+}
+
 async function read(
   { gate, connections: stored, clock, baseUrl, requestTimeoutMs }: SimplefinOptions,
   { caller, connections }: Program,
-  { params, signal }: Wanted,
+  { params, signal, onCache }: Wanted,
 ): Promise<string> {
   const query = readAccountsQuery(params)
   const { start, end, notes } = query
@@ -206,6 +234,7 @@ async function read(
       signal,
       late: late.signal,
     })
+    onCache(reading.cache)
     const root = toRootUrl(baseUrl())
     return JSON.stringify(makeAnswer(reading, { root, zone, now, start, end, notes }))
   } finally {

@@ -4,7 +4,8 @@
  */
 import { categories } from '#contract/categories.ts'
 import type { Account, Balance, Connection, Holding, Transaction } from '#contract/resources.ts'
-import { type Decimal, fractionDigits, multiply } from '#kernel/decimal.ts'
+import { type Decimal, fractionDigits, multiply, roundHalfEven } from '#kernel/decimal.ts'
+import { atFirstUse } from '#kernel/lazily.ts'
 import { toMidday } from '#kernel/midday.ts'
 import { cleanText } from './problems.ts'
 
@@ -102,8 +103,11 @@ export function toSimplefinAccount(
     id: account.id,
     name,
     currency: account.currency,
-    balance: toAmount(balance.currentBalance),
-    'available-balance': toAmount(balance.availableBalance ?? balance.currentBalance),
+    balance: toBalance(balance.currentBalance, account.currency),
+    'available-balance': toBalance(
+      balance.availableBalance ?? balance.currentBalance,
+      account.currency,
+    ),
     'balance-date': balanceAt,
   }
 }
@@ -150,6 +154,26 @@ export function toHolding(holding: Holding, value: Decimal, created: number) {
     symbol: holding.symbol,
   }
 }
+
+/**
+ * A balance that is the value of units can have more decimals than its currency; the client that leaves the
+ * point out would read a million times as much. Coins have no such number and keep their digits.
+ */
+function toBalance(amount: Decimal, currency: string): string {
+  const places = decimalPlaces(currency)
+  return places !== null && fractionDigits(amount) > places
+    ? roundHalfEven(amount, places)
+    : toAmount(amount)
+}
+
+/** Of ISO 4217, and two at least; null: it is no such currency. */
+const decimalPlaces = (currency: string): number | null => {
+  if (!knownCurrencies().has(currency)) return null
+  const format = new Intl.NumberFormat('en', { style: 'currency', currency })
+  return Math.max(2, format.resolvedOptions().maximumFractionDigits ?? 2)
+}
+
+const knownCurrencies = atFirstUse(() => new Set(Intl.supportedValuesOf('currency')))
 
 /** At least two decimals: one client reads an amount by leaving its point out. */
 export function toAmount(amount: Decimal): string {

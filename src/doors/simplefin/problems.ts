@@ -23,8 +23,6 @@ export type Problem =
       readonly institution: string
       readonly what: string
     }
-  /** An account that was asked for is none that the program may see. */
-  | { readonly kind: 'absent'; readonly accountId: string }
   /** For the developer of the client. */
   | { readonly kind: 'note'; readonly text: string }
 
@@ -42,8 +40,7 @@ export interface SaidProblems {
 
 export function sayProblems(problems: readonly Problem[]): SaidProblems {
   const said = problems.map(sayProblem)
-  const errors = new Set(said.flatMap(({ errors }) => errors))
-  return { errors: [...errors], errlist: said.map(({ listed }) => listed) }
+  return { errors: said.flatMap(({ errors }) => errors), errlist: said.map(({ listed }) => listed) }
 }
 
 function sayProblem(problem: Problem): {
@@ -72,10 +69,6 @@ function sayProblem(problem: Problem): {
         errors: [msg],
         listed: { code: 'act.missingdata', msg, account_id: problem.accountId },
       }
-    }
-    case 'absent': {
-      const msg = 'An account is not there any more, or not for this program: choose it again'
-      return { errors: [msg], listed: { code: 'act.failed', msg, account_id: problem.accountId } }
     }
     default:
       return { errors: [], listed: { code: 'gen.api', msg: problem.text } }

@@ -51,18 +51,18 @@ export interface AccountReading {
 
 export interface AccountsReading {
   readonly connections: readonly Connection[]
-  /** Every account that the program may see, whether or not it was asked for and could be read. */
-  readonly accounts: readonly Account[]
   readonly readings: readonly AccountReading[]
   /** `name` of an institution is filled in by the door. */
   readonly problems: readonly RawProblem[]
+  /** `MISS` where one of the operations had to ask a provider. */
+  readonly cache: 'HIT' | 'MISS'
 }
 
 export type RawProblem =
   | { readonly kind: 'reconnect' | 'unavailable'; readonly connectionId: string }
   | { readonly kind: 'account'; readonly account: Account }
   | { readonly kind: 'incomplete'; readonly account: Account; readonly what: string }
-  | Extract<Problem, { kind: 'absent' | 'note' }>
+  | Extract<Problem, { kind: 'note' }>
 
 /** Rows of one account in one answer. */
 const maxRows = 20_000
@@ -79,7 +79,10 @@ type Ask = <Body>(
 
 /** @throws ApiError where the caller's plan has no access, or the store is away. */
 export async function readAccounts(options: ReadAccountsOptions): Promise<AccountsReading> {
-  const ask = makeAsk(options)
+  let cache: AccountsReading['cache'] = 'HIT'
+  const ask = makeAsk(options, () => {
+    cache = 'MISS'
+  })
   const connections = (await listConnections(ask)).filter(
     ({ id }) => options.connections?.has(id) ?? true,
   )
@@ -111,17 +114,14 @@ export async function readAccounts(options: ReadAccountsOptions): Promise<Accoun
   const shown = options.accounts === null ? connections : groups.map(({ connection }) => connection)
   return {
     connections,
-    accounts,
     readings: readings.flat(),
     problems: [
-      ...[...(options.accounts ?? [])]
-        .filter((id) => accounts.every((account) => account.id !== id))
-        .map((accountId) => ({ kind: 'absent', accountId }) as const),
       ...shown
         .filter(({ id }) => lost.has(id))
         .map(({ id }) => ({ kind: 'reconnect', connectionId: id }) as const),
       ...dedupe(problems.filter((problem) => !isExplained(problem, lost))),
     ],
+    cache,
   }
 }
 
@@ -309,7 +309,7 @@ async function listAccounts(ask: Ask): Promise<readonly Account[]> {
   return accounts
 }
 
-function makeAsk({ gate, caller, signal, late }: ReadAccountsOptions): Ask {
+function makeAsk({ gate, caller, signal, late }: ReadAccountsOptions, onMiss: () => void): Ask {
   const either = AbortSignal.any([signal, late])
   return async <Body>(operation: Operation, query: Readonly<Record<string, string | null>>) => {
     const given = Object.entries(query).filter(
@@ -322,6 +322,7 @@ function makeAsk({ gate, caller, signal, late }: ReadAccountsOptions): Ask {
       refusal: null,
       disconnectSignal: () => either,
     })
+    if (answer.cache === 'MISS') onMiss()
     // Amounts are text, so that nothing of them passes through a float.
     return JSON.parse(Buffer.from(answer.body).toString()) as Body
   }

@@ -2,13 +2,13 @@
  * Counted requests in the store: per user, day, door, operation and result a number, and nothing else. No ids
  * of accounts, no parameters.
  */
-import type { UsageOperation, UsageResult } from '#contract/usage.ts'
+import type { UsageDoor, UsageOperation, UsageResult } from '#contract/usage.ts'
 import type { UserId } from '#kernel/ids.ts'
 
 export interface UsageCount {
   /** The day of the request in the user's zone, counted from 1970-01-01. */
   readonly day: number
-  readonly door: 'rest' | 'mcp'
+  readonly door: UsageDoor
   readonly operation: UsageOperation
   readonly result: UsageResult
   readonly requests: number

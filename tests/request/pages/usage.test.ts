@@ -8,9 +8,11 @@ import { request } from 'undici'
 import { byOperator } from '#contract/actor.ts'
 import type { ErrorEnvelope } from '#contract/resources.ts'
 import { usageResults } from '#contract/usage.ts'
+import { type KeyId, newId } from '#kernel/ids.ts'
 import { post, toolCall } from '#tests/support/agent.ts'
 import { specified } from '#tests/support/service.ts'
 import type { UsageReport } from '#usage/report.ts'
+import { bind, openAccess } from '../simplefin/world.ts'
 import { connectAgent, type PagesWorld, type Person, startPages } from './world.ts'
 
 let world: PagesWorld
@@ -101,6 +103,24 @@ test('requests of programs and agents are counted by day, operation and result, 
   for (const [result, count] of Object.entries(body.results))
     assert.ok(text.includes(`<dd>${count}</dd>`), result)
   world.service.clock.advance(-86_400_000)
+})
+
+test('answers to programs that read SimpleFIN are counted under a client of their own, with what came from the cache', async () => {
+  const person = await world.addPerson()
+  const user = { ...person, key: await addKey(person), keyId: newId<KeyId>() }
+  await world.service.link(user, 'healthy', 'fiskil')
+  const program = bind(world.service, user)
+  const access = await openAccess(program)
+  for (const _ of [1, 2]) await program.accounts(access)
+  const guess = access.replace('://', '://x')
+  assert.equal((await program.read(guess, '/accounts')).status, 403, 'nobody’s')
+  const { text } = await (await world.enter(person)).get('/usage')
+  assert.deepEqual(rowOf(text, 'Accounts with their transactions'), ['SimpleFIN', '2', '1', '0'])
+  const { body } = await readAdmin(person)
+  assert.deepEqual(
+    body.operations.map(({ door, operation, requests }) => [door, operation, requests]),
+    [['simplefin', 'other', 2]],
+  )
 })
 
 test('who moves to a zone in which it is still yesterday loses no request: the days add up to the whole', async () => {

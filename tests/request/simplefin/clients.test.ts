@@ -57,7 +57,7 @@ test('Actual Budget: amounts by leaving the point out, days by UTC, errors as an
   for (const one of listing.accounts) {
     assert.equal(typeof one.org.name, 'string')
     assert.equal(typeof one.org.domain, 'string')
-    assert.match(one.balance, /^-?\d+\.\d{2,}$/)
+    assert.match(one.balance, /^-?\d+\.\d{2}$/)
     assert.deepEqual(one.transactions, [])
   }
   const ids = listing.accounts.map(({ id }: Any) => id)

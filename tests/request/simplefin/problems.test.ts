@@ -51,21 +51,3 @@ test('a Developer plan sees its banks, and brokerage accounts are absent without
   assert(answer.accounts.length > 0)
   assert(answer.accounts.every((one: Any) => one.holdings === undefined))
 })
-
-test('an account that is asked for and not there is named, beside those that are', async (t) => {
-  const world = await openWorld(t, { providers: ['fiskil'] })
-  const access = await openAccess(world)
-  const listing = await world.accounts(access, '?balances-only=1')
-  const absent = '00000000-0000-4000-8000-000000000000'
-  const ids = [listing.accounts[0].id, absent]
-  const answer = await world.accounts(access, `?${ids.map((id) => `account=${id}`).join('&')}`)
-  assert.deepEqual(
-    answer.accounts.map(({ id }: Any) => id),
-    ids.slice(0, 1),
-  )
-  assert.deepEqual(
-    answer.errlist.map(({ code, account_id }: Any) => [code, account_id]),
-    [['act.failed', absent]],
-  )
-  assert.match(answer.errors.join(), /choose it again/)
-})

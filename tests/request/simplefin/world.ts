@@ -27,8 +27,8 @@ export interface ProgramWorld {
   makeToken(input?: object): Promise<string>
   /** As a client claims: the token is base64 of a URL that is posted to. */
   claim(token: string, headers?: Record<string, string>): Promise<Reply>
-  /** A GET below an access URL, with its credentials as Basic. */
-  read(accessUrl: string, path: string): Promise<Reply>
+  /** A GET or HEAD below an access URL, with its credentials as Basic. */
+  read(accessUrl: string, path: string, method?: 'GET' | 'HEAD'): Promise<Reply>
   /** The answer of `/accounts`, which must be 200. */
   // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever fields a client reads.
   accounts(accessUrl: string, query?: string): Promise<any>
@@ -59,17 +59,17 @@ export function bind(service: Service, user: ServiceUser): ProgramWorld {
   const { store } = service.app
   const create = makeCreateProgram({ store, clock: service.clock })
   const send = async (
-    method: 'GET' | 'POST',
+    method: 'GET' | 'HEAD' | 'POST',
     url: string,
     headers: Record<string, string>,
   ): Promise<Reply> => {
     const answer = await request(url, { method, headers })
     return { status: answer.statusCode, headers: answer.headers, text: await answer.body.text() }
   }
-  const read = (accessUrl: string, path: string) => {
+  const read = (accessUrl: string, path: string, method: 'GET' | 'HEAD' = 'GET') => {
     const url = new URL(accessUrl)
     const authorization = `Basic ${Buffer.from(`${url.username}:${url.password}`).toString('base64')}`
-    return send('GET', `${url.origin}${url.pathname}${path}`, { authorization })
+    return send(method, `${url.origin}${url.pathname}${path}`, { authorization })
   }
   return {
     service,
@@ -81,6 +81,8 @@ export function bind(service: Service, user: ServiceUser): ProgramWorld {
     claim: (token, headers = {}) => send('POST', Buffer.from(token, 'base64').toString(), headers),
     read,
     async accounts(accessUrl, query = '') {
+      // Within the pace of ten requests a second.
+      service.clock.advance(100)
       const answer = await read(accessUrl, `/accounts${query}`)
       assert.equal(answer.status, 200, answer.text)
       return JSON.parse(answer.text)

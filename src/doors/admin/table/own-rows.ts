@@ -5,7 +5,7 @@
 import { z } from 'zod'
 import { allScopes } from '#auth/scopes.ts'
 import { Account, Provider } from '#contract/resources.ts'
-import { usageResults } from '#contract/usage.ts'
+import { usageDoors, usageResults } from '#contract/usage.ts'
 import { usageDaysKept } from '#usage/sweep.ts'
 import { type AdminCall, list, query, time } from './call.ts'
 
@@ -49,7 +49,7 @@ const Usage = z
     ...counted,
     days: z.array(z.strictObject({ day, ...counted })),
     operations: z.array(
-      z.strictObject({ door: z.enum(['rest', 'mcp']), operation: z.string(), ...counted }),
+      z.strictObject({ door: z.enum(usageDoors), operation: z.string(), ...counted }),
     ),
   })
   .meta({ id: 'Usage', description: 'The requests of a user in the last days.' })

@@ -3,7 +3,7 @@
  * only.
  */
 import { operations } from '#contract/operations.ts'
-import type { UsageOperation, UsageResult } from '#contract/usage.ts'
+import type { UsageDoor, UsageOperation, UsageResult } from '#contract/usage.ts'
 import type { LimitsLeft } from '#usage/limits-left.ts'
 import type { UsageReport } from '#usage/report.ts'
 import { type Html, html } from '../html.ts'
@@ -43,14 +43,27 @@ ${renderResults(report)}`
 }
 
 const operationColumns: readonly TableColumn<UsageReport['operations'][number]>[] = [
-  { name: 'Operation', show: ({ operation }) => nameOperation(operation) },
-  { name: 'Client', show: ({ door }) => (door === 'rest' ? 'programs' : 'agents') },
+  { name: 'Operation', show: nameOperation },
+  { name: 'Client', show: ({ door }) => clientWords[door] },
   { name: 'Requests', show: ({ requests }) => toText(requests) },
   { name: 'From the cache', show: ({ results }) => toText(results.HIT) },
   { name: 'Refused, failed or cut off', show: ({ results }) => toText(countUnanswered(results)) },
 ]
 
-function nameOperation(operation: UsageOperation): string {
+const clientWords: Readonly<Record<UsageDoor, string>> = {
+  rest: 'programs',
+  mcp: 'agents',
+  simplefin: 'SimpleFIN',
+}
+
+function nameOperation({
+  door,
+  operation,
+}: {
+  readonly door: UsageDoor
+  readonly operation: UsageOperation
+}): string {
+  if (door === 'simplefin') return 'Accounts with their transactions'
   const known = operations.find(({ name }) => name === operation)
   return known?.title ?? 'Other messages: connect, list tools'
 }
