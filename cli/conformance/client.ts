@@ -4,7 +4,7 @@
  * 429 are waited for.
  */
 import { operations } from '#contract/operations.ts'
-import { Skipped } from './check.ts'
+import { CheckFailure, Skipped } from './check.ts'
 import { type ServerAnswer, sendRequest } from './exchange.ts'
 
 export interface ClientOptions {
@@ -41,17 +41,31 @@ const timeoutMs = 65_000
 /** A window of the limits is a minute; clocks may differ a little. */
 const maxWaitMs = 90_000
 const maxTries = 3
+/** Of a whole run, whatever the server does: its answers are kept, and its waits are obeyed. */
+const [maxRunMinutes, maxRunMegabytes] = [45, 128]
 
 export function makeClient(options: ClientOptions): Client {
   const answers: ServerAnswer[] = []
   const known = new Map<string, ServerAnswer>()
   const windows = new Map<string, Window>()
+  const startedAt = options.now()
+  let size = 0
+
+  /** @throws CheckFailure when the run has taken too much; so does every check that asks afterwards. */
+  function expectBounds(): void {
+    const isLate = options.now() - startedAt > maxRunMinutes * 60_000
+    if (isLate) throw new CheckFailure(`a run of at most ${maxRunMinutes} minutes`, 'a longer one')
+    const isLarge = size > maxRunMegabytes * 1024 * 1024
+    if (isLarge) throw new CheckFailure(`answers of at most ${maxRunMegabytes} MiB in all`, 'more')
+  }
 
   async function ask(path: string, sent: SendOptions = {}): Promise<ServerAnswer> {
     const bucket = bucketOf(path, sent)
     for (let tries = 1; ; tries += 1) {
+      expectBounds()
       await waitForWindow(options, windows.get(bucket))
       const answer = await send(options, path, sent)
+      size += answer.text.length
       answers.push(answer)
       const window = readWindow(answer)
       if (window !== null) windows.set(bucket, window)

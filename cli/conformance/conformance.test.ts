@@ -123,6 +123,35 @@ test('a 429 is waited for as long as it says, and asked again three times at mos
   assert.deepEqual(waits, [7000, 7000])
 })
 
+test('a server that lets every request wait, or answers with megabytes, ends the run within its bounds', async (t) => {
+  const clock = makeStillClock()
+  const limited = { 'x-ratelimit-limit': '1', 'x-ratelimit-remaining': '0' }
+  let [headers, length] = [{ ...limited, 'x-ratelimit-reset': '9999999999' } as object, 2]
+  const server = createServer((_request, response) => {
+    response.writeHead(200, { ...headers }).end('[]'.padEnd(length))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => server.close())
+  const run = async () => {
+    const begun = clock.now()
+    const client = makeClient({
+      baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+      key: 'k',
+      now: clock.now,
+      sleep: async (ms) => clock.advance(ms),
+      tell: () => {},
+    })
+    await assert.rejects(async () => {
+      for (let count = 0; count < 1000; count += 1) await client.ask('/v1/accounts')
+    }, /expected a(?:nswers| run) of at most/)
+    return { minutes: (clock.now() - begun) / 60_000, requests: client.answers.length }
+  }
+  assert((await run()).minutes <= 47)
+  headers = {}
+  length = 20 * 1024 * 1024
+  assert((await run()).requests <= 8)
+})
+
 test('a key that the server does not know, and a server that is not there, are said in one sentence', async () => {
   const ask = (url: string, key: string) =>
     runCommand(['conformance', '--base-url', url, '--key', key])
