@@ -4,10 +4,10 @@
 import type { Trade, Transaction } from '#contract/resources.ts'
 import type { CsvOptions, Exporter, ExportSubject } from './exporter.ts'
 
-/** The columns of a file, and the fields that may be taken for a formula. */
+/** The columns of a file, and those that have amounts: everything else may be taken for a formula. */
 interface Columns<Row> {
   readonly names: readonly string[]
-  readonly texts: ReadonlySet<string>
+  readonly amounts: ReadonlySet<string>
   toCells(row: Row): readonly (string | null)[]
 }
 
@@ -17,7 +17,7 @@ export const makeTransactionCsv = ({ account }: ExportSubject, options: CsvOptio
       'date datetime amount currency description merchant category mcc id account_id account_name'.split(
         ' ',
       ),
-    texts: new Set(['description', 'merchant', 'account_name']),
+    amounts: new Set(['amount']),
     toCells: (row) => [
       row.date,
       row.datetime,
@@ -39,7 +39,7 @@ export const makeTradeCsv = (_subject: ExportSubject, options: CsvOptions) =>
       'trade_date settlement_date type symbol name quantity price total_amount fees currency description id account_id account_name'.split(
         ' ',
       ),
-    texts: new Set(['symbol', 'name', 'description', 'account_name']),
+    amounts: new Set(['quantity', 'price', 'total_amount', 'fees']),
     toCells: (row) => [
       row.tradeDate,
       row.settlementDate,
@@ -62,8 +62,8 @@ function makeCsv<Row>(
   { hasBom, isForSpreadsheet }: CsvOptions,
   columns: Columns<Row>,
 ): Exporter<Row> {
-  const { names, texts, toCells } = columns
-  const isText = names.map((name) => texts.has(name))
+  const { names, amounts, toCells } = columns
+  const isText = names.map((name) => !amounts.has(name))
   const toLine = (row: Row) => {
     const cells = toCells(row).map((cell, column) =>
       quote(isForSpreadsheet && isText[column] ? disarm(cell ?? '') : (cell ?? '')),
@@ -80,4 +80,4 @@ function makeCsv<Row>(
 const quote = (text: string) => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text)
 
 /** Spreadsheets calculate what begins with one of these. */
-const disarm = (text: string) => (/^[=+\-@\t]/.test(text) ? `'${text}` : text)
+const disarm = (text: string) => (/^\s*[=+\-@\t\r＝＋－＠]/.test(text) ? `'${text}` : text)

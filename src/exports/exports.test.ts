@@ -92,18 +92,16 @@ test('CSV has the header of the documentation, and every cell is read back as it
 })
 
 test('for a spreadsheet no text is a formula, and amounts stay numbers; a byte order mark comes on request', () => {
-  const rows = ['=1+1', '+1', '-1', '@x', '\tx', 'x'].map((description) => ({
-    ...row,
-    description,
-  }))
+  const formulas = ['=1+1', '+1', '-1', '@x', '\tx', '\r=1', ' =1', '＝1']
+  const rows = [...formulas, 'x'].map((text) => ({ ...row, description: text, id: text }))
   const file = write('csv', { rows, csv: { isForSpreadsheet: true, hasBom: true } })
   assert(file.startsWith('\ufeffdate,'))
   const found = readCsv(file)
     .slice(1)
-    .map((cells) => [cells[2], cells[4]])
+    .map((cells) => [cells[2], cells[4], cells[8]])
   assert.deepEqual(
     found,
-    ["'=1+1", "'+1", "'-1", "'@x", "'\tx", 'x'].map((one) => ['-12.345', one]),
+    [...formulas.map((text) => `'${text}`), 'x'].map((one) => ['-12.345', one, one]),
   )
 })
 
