@@ -3,14 +3,14 @@
  * active keys; the demo of sandbox mode adds its own whatever their number is. The key itself appears only in
  * the reply that creates it.
  */
+
 import { z } from 'zod'
 import { type By, mayActFor } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
 import { instant, nameText, parseInput } from '#contract/input.ts'
 import type { UserId } from '#kernel/ids.ts'
-import type { Clock } from '#kernel/time.ts'
 import type { KeyRow } from '#store/ports/keys.ts'
-import type { Store } from '#store/ports/store.ts'
+import type { ActionParts } from './action-parts.ts'
 import { hasKeyExpired, type MintedKey, mintKey } from './keys.ts'
 
 /** Revoked and expired keys do not count. */
@@ -33,10 +33,7 @@ export type CreateKey = (
 ) => Promise<{ readonly row: KeyRow; readonly key: string }>
 
 /** Counting, inserting and the audit row are one transaction: parallel requests cannot exceed the maximum. */
-export function makeCreateKey(deps: {
-  readonly store: Pick<Store, 'transact'>
-  readonly clock: Clock
-}): CreateKey {
+export function makeCreateKey(deps: ActionParts): CreateKey {
   return async (by, userId, raw, minted = mintKey()) => {
     const { name, expires } = parseInput(NewKeyInput, raw)
     const at = deps.clock.now()

@@ -2,14 +2,14 @@
  * Creates a user at an operator's request; self-service sign-up is in sign-in/. Without a plan, the default
  * plan of this installation applies.
  */
+
 import { z } from 'zod'
 import type { By, Operator, System } from '#contract/actor.ts'
 import { isEmail, maxEmailLength, tidyEmail } from '#contract/email.ts'
 import { apiError } from '#contract/errors.ts'
 import { oneOf, parseInput } from '#contract/input.ts'
-import type { Clock } from '#kernel/time.ts'
-import type { Store } from '#store/ports/store.ts'
 import type { UserRow } from '#store/ports/users.ts'
+import type { ActionParts } from './action-parts.ts'
 import { planNames, planStatuses } from './set-plan.ts'
 import { password } from './sign-in/set-password.ts'
 import { timezone } from './timezone.ts'
@@ -43,11 +43,9 @@ export const NewUserInput = z
 /** @throws ApiError `invalid_params`, `email_taken`; PasswordsBusyError. */
 export type CreateUser = (by: By<Operator | System>, input: unknown) => Promise<UserRow>
 
-export function makeCreateUser(deps: {
-  readonly store: Pick<Store, 'transact'>
-  readonly clock: Clock
-  readonly hashPassword: (password: string) => Promise<string>
-}): CreateUser {
+export function makeCreateUser(
+  deps: ActionParts & { readonly hashPassword: (password: string) => Promise<string> },
+): CreateUser {
   return async ({ actor }, raw) => {
     const input = parseInput(NewUserInput, raw)
     // Hash before the transaction: hashing is slow and would hold the transaction open.

@@ -2,20 +2,17 @@
  * Revokes an API key: every process refuses it from then on. Revoking twice keeps the first time and makes
  * one audit row.
  */
+
 import { type By, mayActFor } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
 import type { KeyId } from '#kernel/ids.ts'
-import type { Clock } from '#kernel/time.ts'
 import type { KeyRow } from '#store/ports/keys.ts'
-import type { Store } from '#store/ports/store.ts'
+import type { ActionParts } from './action-parts.ts'
 
 /** @throws ApiError `key_not_found`. */
 export type RevokeKey = (by: By, id: KeyId) => Promise<KeyRow>
 
-export function makeRevokeKey(deps: {
-  readonly store: Pick<Store, 'transact'>
-  readonly clock: Clock
-}): RevokeKey {
+export function makeRevokeKey(deps: ActionParts): RevokeKey {
   return (by, id) =>
     deps.store.transact(async (tx) => {
       const at = deps.clock.now()

@@ -2,14 +2,14 @@
  * Sets a user's plan; what each plan allows is defined in plans.ts. The change applies from the next request
  * on, in every process. Nobody sets their own plan: persons are no actors of this action.
  */
+
 import { z } from 'zod'
 import type { By, Operator, System } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
 import { instant, oneOf, parseInput } from '#contract/input.ts'
 import type { UserId } from '#kernel/ids.ts'
-import type { Clock } from '#kernel/time.ts'
-import type { Store } from '#store/ports/store.ts'
 import type { UserRow } from '#store/ports/users.ts'
+import type { ActionParts } from './action-parts.ts'
 
 export const planNames = ['developer', 'professional', 'none'] as const
 export const planStatuses = ['active', 'trialing', 'past_due', 'canceled'] as const
@@ -28,10 +28,7 @@ export type SetPlan = (
   input: unknown,
 ) => Promise<UserRow>
 
-export function makeSetPlan(deps: {
-  readonly store: Pick<Store, 'transact'>
-  readonly clock: Clock
-}): SetPlan {
+export function makeSetPlan(deps: ActionParts): SetPlan {
   return async (by, userId, raw) => {
     const plan = parseInput(PlanInput, raw)
     return deps.store.transact(async (tx) => {

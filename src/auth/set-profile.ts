@@ -2,14 +2,14 @@
  * Sets the name and the time zone of a user. A new zone makes earlier cached answers invalid (reading R10):
  * days in them are those of the former zone.
  */
+
 import { z } from 'zod'
 import { type By, mayActFor } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
 import { nameText, parseInput } from '#contract/input.ts'
 import type { UserId } from '#kernel/ids.ts'
-import type { Clock } from '#kernel/time.ts'
-import type { Store } from '#store/ports/store.ts'
 import type { UserRow } from '#store/ports/users.ts'
+import type { ActionParts } from './action-parts.ts'
 import { timezone } from './timezone.ts'
 
 /** Fields that are absent stay as they are; an empty name removes it. */
@@ -25,10 +25,7 @@ export const ProfileInput = z.strictObject({
 export type SetProfile = (by: By, userId: UserId, input: unknown) => Promise<UserRow>
 
 /** What does not change is not written and makes no audit row. */
-export function makeSetProfile(deps: {
-  readonly store: Pick<Store, 'transact'>
-  readonly clock: Clock
-}): SetProfile {
+export function makeSetProfile(deps: ActionParts): SetProfile {
   return async (by, userId, raw) => {
     const input = parseInput(ProfileInput, raw)
     if (!mayActFor(by, userId)) throw apiError('user_not_found')

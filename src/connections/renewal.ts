@@ -17,10 +17,7 @@ export type RenewalMethod =
   | 'operator'
 
 export interface Renewals {
-  /**
-   * As the provider is set up here, for many connections at once: a login by a personal key is not told
-   * apart.
-   */
+  /** As the provider is set up here, for many connections at once: a personal key is not told apart. */
   guess(row: ConnectionRow): RenewalMethod
   /** As the login of this connection is. */
   find(row: ConnectionRow): Promise<RenewalMethod>

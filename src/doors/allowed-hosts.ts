@@ -10,10 +10,7 @@ import type { Origins } from '#contract/origins.ts'
 export interface AllowedHostsOptions {
   /** Called late: with port 0 the origins are known only after the server listens. */
   readonly origins: () => Origins
-  /**
-   * Only this machine can reach the listener: then its loopback names count too (docs/configuration.md,
-   * Listeners).
-   */
+  /** Only this machine reaches the listener: loopback names count too (docs/configuration.md, Listeners). */
   readonly isLoopback: boolean
 }
 

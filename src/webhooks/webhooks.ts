@@ -3,37 +3,20 @@
  * only these actions; the composition root starts the worker and the sweeps.
  */
 import {
-  type ChangeEndpoint,
   makeDisableEndpoint,
   makeEnableEndpoint,
   makeRemoveEndpoint,
   makeRotateEndpoint,
-  type RemoveEndpoint,
-  type RotateEndpoint,
 } from './change-endpoint.ts'
-import { type CreateEndpoint, makeCreateEndpoint } from './create-endpoint.ts'
+import { makeCreateEndpoint } from './create-endpoint.ts'
 import type { EndpointDeps } from './endpoint-deps.ts'
-import {
-  makeReplayDelivery,
-  makeReplayRange,
-  type ReplayDelivery,
-  type ReplayRange,
-} from './replay.ts'
-import { makeTestEndpoint, type TestEndpoint } from './test-endpoint.ts'
+import { makeReplayDelivery, makeReplayRange } from './replay.ts'
+import { makeTestEndpoint } from './test-endpoint.ts'
 
-export interface Webhooks {
-  readonly createEndpoint: CreateEndpoint
-  readonly rotateEndpoint: RotateEndpoint
-  readonly enableEndpoint: ChangeEndpoint
-  readonly disableEndpoint: ChangeEndpoint
-  readonly removeEndpoint: RemoveEndpoint
-  readonly testEndpoint: TestEndpoint
-  readonly replayDelivery: ReplayDelivery
-  readonly replayRange: ReplayRange
-}
+/** What each action does stands in its file. */
+export type Webhooks = ReturnType<typeof makeWebhooks>
 
-/** Assembles the actions. */
-export function makeWebhooks(deps: EndpointDeps): Webhooks {
+export function makeWebhooks(deps: EndpointDeps) {
   return {
     createEndpoint: makeCreateEndpoint(deps),
     rotateEndpoint: makeRotateEndpoint(deps),

@@ -2,9 +2,9 @@
  * Exchanges a setup token for credentials, once. The first time that a spent one is presented again is noted,
  * because somebody else may have it: its owner sees that on the page.
  */
+
 import { type By, bySystem, type Visitor } from '#contract/actor.ts'
-import type { Clock } from '#kernel/time.ts'
-import type { Store } from '#store/ports/store.ts'
+import type { ActionParts } from '../action-parts.ts'
 import { hashSecret, mintAccess } from './tokens.ts'
 
 export interface ProgramAccess {
@@ -15,10 +15,7 @@ export interface ProgramAccess {
 /** Null: the token is unknown, spent, revoked, or has ended. */
 export type ClaimProgram = (by: By<Visitor>, secret: string) => Promise<ProgramAccess | null>
 
-export function makeClaimProgram(deps: {
-  readonly store: Pick<Store, 'transact'>
-  readonly clock: Clock
-}): ClaimProgram {
+export function makeClaimProgram(deps: ActionParts): ClaimProgram {
   return async (by, secret) => {
     const { user, password, hash } = mintAccess()
     const at = deps.clock.now()

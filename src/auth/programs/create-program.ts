@@ -2,14 +2,15 @@
  * Makes a setup token for a program that reads SimpleFIN, the same for every door. The token is shown once,
  * spent once, and ends after a day.
  */
+
 import { z } from 'zod'
 import { type By, mayActFor } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
 import { nameText, parseInput } from '#contract/input.ts'
 import { type ConnectionId, parseUuid, type UserId } from '#kernel/ids.ts'
-import type { Clock } from '#kernel/time.ts'
 import type { ProgramRow } from '#store/ports/programs.ts'
-import type { Store, StoreRows } from '#store/ports/store.ts'
+import type { StoreRows } from '#store/ports/store.ts'
+import type { ActionParts } from '../action-parts.ts'
 import { hashSecret, mintSetupSecret } from './tokens.ts'
 
 export const setupLifeMs = 24 * 3_600_000
@@ -35,10 +36,7 @@ export type CreateProgram = (
   input: unknown,
 ) => Promise<{ readonly row: ProgramRow; readonly secret: string }>
 
-export function makeCreateProgram(deps: {
-  readonly store: Pick<Store, 'transact'>
-  readonly clock: Clock
-}): CreateProgram {
+export function makeCreateProgram(deps: ActionParts): CreateProgram {
   return async (by, userId, raw) => {
     const { name, connections } = parseInput(NewProgramInput, raw)
     if (!mayActFor(by, userId)) throw apiError('user_not_found')

@@ -1,18 +1,15 @@
 /** Ends a program's access: every process refuses it from then on. Ending twice keeps the first time. */
+
 import { type By, mayActFor } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
 import type { ProgramId } from '#kernel/ids.ts'
-import type { Clock } from '#kernel/time.ts'
 import type { ProgramRow } from '#store/ports/programs.ts'
-import type { Store } from '#store/ports/store.ts'
+import type { ActionParts } from '../action-parts.ts'
 
 /** @throws ApiError `program_not_found`. */
 export type RevokeProgram = (by: By, id: ProgramId) => Promise<ProgramRow>
 
-export function makeRevokeProgram(deps: {
-  readonly store: Pick<Store, 'transact'>
-  readonly clock: Clock
-}): RevokeProgram {
+export function makeRevokeProgram(deps: ActionParts): RevokeProgram {
   return (by, id) =>
     deps.store.transact(async (tx) => {
       const at = deps.clock.now()

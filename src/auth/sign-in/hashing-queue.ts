@@ -7,10 +7,7 @@
 
 /** Whose password it is. */
 export interface HashingTurn {
-  /**
-   * Turns are shared fairly between these: the address as limits count it, or the user whose browser is
-   * known.
-   */
+  /** Turns are shared fairly between these: the address as counted, or the user whose browser is known. */
   readonly from: string
   /** A browser that signed in before, or an operator. */
   readonly isKnown: boolean

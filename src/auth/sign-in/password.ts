@@ -23,10 +23,7 @@ const operator: HashingTurn = { from: 'operator', isKnown: true }
 export interface Passwords {
   /** The PHC string to store. The password must have passed `isAcceptable`. @throws PasswordsBusyError */
   hash(password: string, turn?: HashingTurn): Promise<string>
-  /**
-   * `stored` null: there is no such account; the check takes as long as for a wrong password. @throws
-   * PasswordsBusyError
-   */
+  /** `stored` null: no such account; the check takes as long all the same. @throws PasswordsBusyError */
   check(password: string, stored: string | null, turn?: HashingTurn): Promise<boolean>
 }
 

@@ -4,15 +4,15 @@
  * for ten minutes and for the session that began, so that nobody else who knows the password can read a
  * secret that its owner is about to confirm.
  */
+
 import { hash } from 'node:crypto'
 import { z } from 'zod'
 import type { By, Operator, Person, System } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
 import { parseInput } from '#contract/input.ts'
 import type { SessionId, UserId } from '#kernel/ids.ts'
-import type { Clock } from '#kernel/time.ts'
-import type { Store } from '#store/ports/store.ts'
 import { SealError } from '#store/seal.ts'
+import type { ActionParts } from '../action-parts.ts'
 import { consumeCode, readCode, toPlain } from './check-code.ts'
 import {
   noteRefusal,
@@ -197,10 +197,7 @@ async function switchOff(
 export type ResetSecondFactor = (by: By<Operator | System>, userId: UserId) => Promise<void>
 
 /** Repeating it changes nothing and writes nothing. */
-export function makeResetSecondFactor(deps: {
-  readonly store: Pick<Store, 'transact'>
-  readonly clock: Clock
-}): ResetSecondFactor {
+export function makeResetSecondFactor(deps: ActionParts): ResetSecondFactor {
   return ({ actor }, userId) =>
     deps.store.transact(async (tx) => {
       if ((await tx.users.find(userId)) === null) throw apiError('user_not_found')

@@ -2,13 +2,14 @@
  * Sets the password that a user signs in with. Every session of the user ends, and the account's count of
  * failures is cleared: guesses at the old password say nothing about the new one.
  */
+
 import { z } from 'zod'
 import { type Actor, type By, mayActFor } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
 import { parseInput } from '#contract/input.ts'
 import type { UserId } from '#kernel/ids.ts'
-import type { Clock } from '#kernel/time.ts'
-import type { Store, StoreRows } from '#store/ports/store.ts'
+import type { StoreRows } from '#store/ports/store.ts'
+import type { ActionParts } from '../action-parts.ts'
 import { isAcceptable, type Passwords } from './password.ts'
 
 /** Never repeated in a message, like every refused value. */
@@ -21,12 +22,12 @@ export const PasswordInput = z.strictObject({ password })
 /** @throws ApiError `invalid_params`, `user_not_found`; PasswordsBusyError. */
 export type SetPassword = (by: By, userId: UserId, input: unknown) => Promise<void>
 
-export function makeSetPassword(deps: {
-  readonly store: Pick<Store, 'transact'>
-  readonly clock: Clock
-  readonly passwords: Passwords
-  readonly forgive: (userId: UserId) => Promise<void>
-}): SetPassword {
+export function makeSetPassword(
+  deps: ActionParts & {
+    readonly passwords: Passwords
+    readonly forgive: (userId: UserId) => Promise<void>
+  },
+): SetPassword {
   return async (by, userId, raw) => {
     const input = parseInput(PasswordInput, raw)
     if (!mayActFor(by, userId)) throw apiError('user_not_found')

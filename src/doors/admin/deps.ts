@@ -17,10 +17,7 @@ import type { ReadLimits } from '#usage/limits-left.ts'
 import type { ReadUsage } from '#usage/report.ts'
 import type { Webhooks } from '#webhooks/webhooks.ts'
 
-/**
- * The result of a sync, once it has ended. @throws ApiError `connection_not_found`, upstream failures by the
- * one mapping.
- */
+/** The result of a sync that has ended. @throws ApiError `connection_not_found`, upstream failures. */
 export type RequestSync = (
   by: By,
   id: ConnectionId,

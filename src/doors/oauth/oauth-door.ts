@@ -21,10 +21,7 @@ export interface OAuthDoorOptions extends AllowedHostsOptions {
   readonly onRefused: (record: OAuthRecord) => void
 }
 
-/**
- * Makes the handler of the requests that the server owns (`OAuth.owns`); it answers every request that it is
- * given.
- */
+/** Makes the handler of the requests that the server owns (`OAuth.owns`); it answers each of them. */
 export function makeOAuthDoor(options: OAuthDoorOptions): RequestHandler {
   const { oauth, onRefused } = options
   const names = makeAllowedHosts(options)

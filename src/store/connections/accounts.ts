@@ -6,6 +6,7 @@ import type { Selectable } from 'kysely'
 import { hideNumberShapes } from '#kernel/account-numbers.ts'
 import { type AccountId, type ConnectionId, newId, type UserId } from '#kernel/ids.ts'
 import type { Engine, Write } from '../engine/engine.ts'
+import { hasChanged } from '../engine/rows.ts'
 import type { Db, Tables } from '../engine/tables.ts'
 import { bumpEpoch, lockUser } from '../people/users.ts'
 import type { AccountStore, KnownAccount, ListedAccount, PlanAccounts } from '../ports/accounts.ts'
@@ -83,13 +84,13 @@ async function repoint(
     .where('upstream_id', '=', to)
     .executeTakeFirst()
   if (known !== undefined) return false
-  const { numUpdatedRows } = await tx
-    .updateTable('accounts')
-    .set({ upstream_id: to })
-    .where('connection_id', '=', connectionId)
-    .where('upstream_id', '=', from)
-    .executeTakeFirstOrThrow()
-  return numUpdatedRows > 0n
+  return hasChanged(
+    tx
+      .updateTable('accounts')
+      .set({ upstream_id: to })
+      .where('connection_id', '=', connectionId)
+      .where('upstream_id', '=', from),
+  )
 }
 
 interface Owner {

@@ -7,6 +7,7 @@ import { sql } from 'kysely'
 import { type ConnectionId, newId, type UserId } from '#kernel/ids.ts'
 import { isBrokenReference } from '../engine/broken-reference.ts'
 import type { Engine, Write } from '../engine/engine.ts'
+import { findFirst } from '../engine/rows.ts'
 import { type Db, isNot, isUnsetOrBefore, moment, momentOrNull } from '../engine/tables.ts'
 import { OwnerGoneError } from '../failure.ts'
 import type { MailQueue } from '../mails/mail-queue.ts'
@@ -99,12 +100,12 @@ function makeReads({ db }: Engine): Reads {
         .orderBy('id', 'desc')
         .execute(),
     async get(userId, id) {
-      const row = await select()
-        .where('id', '=', id)
-        .where('user_id', '=', userId)
-        .where('status', '<>', 'deleting')
-        .executeTakeFirst()
-      return row ?? null
+      return findFirst(
+        select()
+          .where('id', '=', id)
+          .where('user_id', '=', userId)
+          .where('status', '<>', 'deleting'),
+      )
     },
     async find(id) {
       return (await select().where('id', '=', id).executeTakeFirst()) ?? null

@@ -1,6 +1,5 @@
 /** Links that people began in a browser, by the SHA-256 of their state. */
-
-import type { Engine, Write } from '../engine/engine.ts'
+import { countChanged, findFirst, hasChanged, type StoreParts } from '../engine/rows.ts'
 import { type Db, isAfter, isBefore, moment } from '../engine/tables.ts'
 import { demandUser } from '../people/users.ts'
 import type { LinkingStore, NewLinking } from '../ports/linkings.ts'
@@ -21,16 +20,11 @@ const columns = [
   'outcome',
 ] as const
 
-interface Parts {
-  readonly engine: Engine
-  readonly write: Write
-}
-
 /** Rows per sweep statement, so that a sweep locks the store only briefly. */
 const sweepBatch = 500
 
 /** The repository of begun links over `engine`. */
-export function makeLinkingStore({ engine, write }: Parts): LinkingStore {
+export function makeLinkingStore({ engine, write }: StoreParts): LinkingStore {
   const { db } = engine
   return {
     create: (linking) =>
@@ -45,23 +39,18 @@ export function makeLinkingStore({ engine, write }: Parts): LinkingStore {
         return row
       }),
     async find(id) {
-      const row = await db
-        .selectFrom('link_attempts')
-        .select(columns)
-        .where('id', '=', id)
-        .executeTakeFirst()
-      return row ?? null
+      return findFirst(db.selectFrom('link_attempts').select(columns).where('id', '=', id))
     },
     async claim(id, { sessionId, at }) {
-      const { numUpdatedRows } = await db
-        .updateTable('link_attempts')
-        .set({ used_at: moment(at) })
-        .where('id', '=', id)
-        .where('session_id', '=', sessionId)
-        .where('used_at', 'is', null)
-        .where(isAfter('expires_at', at))
-        .executeTakeFirstOrThrow()
-      return numUpdatedRows > 0n
+      return hasChanged(
+        db
+          .updateTable('link_attempts')
+          .set({ used_at: moment(at) })
+          .where('id', '=', id)
+          .where('session_id', '=', sessionId)
+          .where('used_at', 'is', null)
+          .where(isAfter('expires_at', at)),
+      )
     },
     async setLogin(id, loginId) {
       await db
@@ -71,16 +60,16 @@ export function makeLinkingStore({ engine, write }: Parts): LinkingStore {
         .execute()
     },
     async findOpen(loginId, at) {
-      const row = await db
-        .selectFrom('link_attempts')
-        .select(columns)
-        .where('login_id', '=', loginId)
-        .where('ended_at', 'is', null)
-        .where(isAfter('expires_at', at))
-        .orderBy('expires_at', 'desc')
-        .limit(1)
-        .executeTakeFirst()
-      return row ?? null
+      return findFirst(
+        db
+          .selectFrom('link_attempts')
+          .select(columns)
+          .where('login_id', '=', loginId)
+          .where('ended_at', 'is', null)
+          .where(isAfter('expires_at', at))
+          .orderBy('expires_at', 'desc')
+          .limit(1),
+      )
     },
     ...makeEnds(db),
   }
@@ -118,11 +107,7 @@ function makeEnds(db: Db): Pick<LinkingStore, 'note' | 'end' | 'moveSession' | '
         .select('id')
         .where(isBefore('expires_at', at))
         .limit(sweepBatch)
-      const { numDeletedRows } = await db
-        .deleteFrom('link_attempts')
-        .where('id', 'in', old)
-        .executeTakeFirstOrThrow()
-      return Number(numDeletedRows)
+      return countChanged(db.deleteFrom('link_attempts').where('id', 'in', old))
     },
   }
 }

@@ -4,7 +4,8 @@
  */
 import type { Provider } from '#contract/resources.ts'
 import { type LoginId, newId, type UserId } from '#kernel/ids.ts'
-import type { Engine, Write } from '../engine/engine.ts'
+import type { Engine } from '../engine/engine.ts'
+import { findFirst, hasChanged, type SealingParts } from '../engine/rows.ts'
 import { type Db, isAfter } from '../engine/tables.ts'
 import { LoginTakenError } from '../failure.ts'
 import { bumpEpoch, demandUser, lockUser } from '../people/users.ts'
@@ -32,18 +33,12 @@ export interface LoginName {
   readonly upstreamUserId: string
 }
 
-interface Parts {
-  readonly engine: Engine
-  readonly write: Write
-  readonly sealer: Sealer
-}
-
 /** The login repository of `engine`. */
-export function makeLoginStore(parts: Parts): LoginStore {
+export function makeLoginStore(parts: SealingParts): LoginStore {
   return { save: makeSave(parts), ...makeReads(parts), ...makeHolds(parts), ...makeEnds(parts) }
 }
 
-function makeSave({ engine, write, sealer }: Parts): LoginStore['save'] {
+function makeSave({ engine, write, sealer }: SealingParts): LoginStore['save'] {
   return (login) =>
     write(async (tx, touched) => {
       await demandUser(engine, tx, login.userId)
@@ -90,7 +85,7 @@ async function refuseTaken(engine: Engine, tx: Db, login: LoginName): Promise<vo
 
 type Reads = 'get' | 'list' | 'listIds' | 'find' | 'listByUpstream' | 'listAbandoned'
 
-function makeReads({ engine, sealer }: Parts): Pick<LoginStore, Reads> {
+function makeReads({ engine, sealer }: SealingParts): Pick<LoginStore, Reads> {
   const { db } = engine
   return {
     async get(id) {
@@ -120,12 +115,7 @@ function makeReads({ engine, sealer }: Parts): Pick<LoginStore, Reads> {
       return rows.map((row) => row.id)
     },
     async find(id) {
-      const row = await db
-        .selectFrom('logins')
-        .select(bareColumns)
-        .where('id', '=', id)
-        .executeTakeFirst()
-      return row ?? null
+      return findFirst(db.selectFrom('logins').select(bareColumns).where('id', '=', id))
     },
     listByUpstream: ({ provider, upstreamUserId, limit }) =>
       db
@@ -172,7 +162,7 @@ function selectAbandoned(
 }
 
 /** What guards against lists of consents that are out of date; the user's row is locked first. */
-function makeHolds({ engine, write }: Parts): Pick<LoginStore, 'hold' | 'noteConsents'> {
+function makeHolds({ engine, write }: SealingParts): Pick<LoginStore, 'hold' | 'noteConsents'> {
   const hold = async (tx: Db, id: LoginId) => {
     const select = () => tx.selectFrom('logins').select(bareColumns).where('id', '=', id)
     const row = await select().executeTakeFirst()
@@ -195,7 +185,10 @@ function makeHolds({ engine, write }: Parts): Pick<LoginStore, 'hold' | 'noteCon
 }
 
 /** What ends a secret or a login; the user's row is locked first. */
-function makeEnds({ engine, write }: Parts): Pick<LoginStore, 'forgetSecret' | 'deleteUnused'> {
+function makeEnds({
+  engine,
+  write,
+}: SealingParts): Pick<LoginStore, 'forgetSecret' | 'deleteUnused'> {
   return {
     forgetSecret: ({ id, version }) =>
       write(async (tx, touched) => {
@@ -205,13 +198,16 @@ function makeEnds({ engine, write }: Parts): Pick<LoginStore, 'forgetSecret' | '
           .where('id', '=', id)
           .executeTakeFirst()
         if (owner === undefined || (await lockUser(engine, tx, owner.userId)) === null) return false
-        const { numUpdatedRows } = await tx
-          .updateTable('logins')
-          .set((set) => ({ secret: null, secret_key: null, version: set('version', '+', 1) }))
-          .where('id', '=', id)
-          .where('version', '=', version)
-          .executeTakeFirstOrThrow()
-        if (numUpdatedRows === 0n) return false
+        if (
+          !(await hasChanged(
+            tx
+              .updateTable('logins')
+              .set((set) => ({ secret: null, secret_key: null, version: set('version', '+', 1) }))
+              .where('id', '=', id)
+              .where('version', '=', version),
+          ))
+        )
+          return false
         await bumpEpoch(tx, owner.userId)
         touched(owner.userId)
         return true

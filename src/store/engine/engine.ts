@@ -10,6 +10,7 @@ import type { KeyPlace } from '../ports/inspector.ts'
 import type { TransactOptions } from '../ports/store.ts'
 import type { Feed } from './change-feed.ts'
 import type { KeptQueries } from './kept-queries.ts'
+import type { StoreParts } from './rows.ts'
 import type { Db } from './tables.ts'
 
 export interface Engine {
@@ -139,7 +140,7 @@ export function joinTransaction(
   engine: Engine,
   tx: Db,
   { touched, woke }: { readonly touched: Touched; readonly woke: Woke },
-): { readonly engine: Engine; readonly write: Write } {
+): StoreParts {
   return {
     engine: {
       ...engine,

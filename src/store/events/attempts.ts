@@ -169,10 +169,7 @@ function toStep(
 /** A delivery becomes `missed` when its endpoint is disabled during the attempt. */
 const isOpen = (status: DeliveryStatus): boolean => status === 'pending' || status === 'missed'
 
-/**
- * A delivery that became `missed` during the attempt is not attempted again, but a successful attempt
- * delivered it.
- */
+/** A delivery that became `missed` during the attempt is not attempted again; a success delivered it. */
 function toOutcome(verdict: DeliveryVerdict, before: DeliveryStatus): AttemptChange['outcome'] {
   if (verdict.kind === 'succeeded') return { status: verdict.kind, dueAt: null }
   if (before === 'missed') return { status: before, dueAt: null }

@@ -6,6 +6,7 @@
 import { sql } from 'kysely'
 import type { EndpointId } from '#kernel/ids.ts'
 import type { Engine, Write } from '../engine/engine.ts'
+import { hasChanged } from '../engine/rows.ts'
 import { type Db, isAfter, isDue, moment } from '../engine/tables.ts'
 import type { ClaimedEndpoint, DeliveryStore, DueDelivery } from '../ports/deliveries.ts'
 import type { Sealer } from '../seal.ts'
@@ -40,12 +41,12 @@ export function makeClaims(parts: Parts): Claims {
     claimEndpoints: async (options) =>
       (await write((tx) => takeDue(engine, tx, options))).map((row) => toClaimed(opened, row)),
     async renew(lease, leaseUntil) {
-      const { numUpdatedRows } = await db
-        .updateTable('webhook_endpoints')
-        .set({ next_due_at: moment(leaseUntil) })
-        .where('lease', '=', lease)
-        .executeTakeFirstOrThrow()
-      return numUpdatedRows > 0n
+      return hasChanged(
+        db
+          .updateTable('webhook_endpoints')
+          .set({ next_due_at: moment(leaseUntil) })
+          .where('lease', '=', lease),
+      )
     },
     async listDue(id, { now, limit, tests = false }) {
       const due = selectFirst(db, id)

@@ -1,6 +1,6 @@
 /** Webhook endpoints: owner, secrets and health. Their leases are in `claims.ts`. */
 import { type EndpointId, newId } from '#kernel/ids.ts'
-import type { Engine, Write } from '../engine/engine.ts'
+import type { SealingParts } from '../engine/rows.ts'
 import { type Db, moment } from '../engine/tables.ts'
 import { demandUser } from '../people/users.ts'
 import type { EndpointHealth, EndpointStore, NewEndpoint } from '../ports/endpoints.ts'
@@ -19,14 +19,8 @@ import {
 } from './endpoint-rows.ts'
 import { missPending } from './missed.ts'
 
-interface Parts {
-  readonly engine: Engine
-  readonly write: Write
-  readonly sealer: Sealer
-}
-
 /** The endpoint repository of `engine`. */
-export function makeEndpointStore({ engine, write, sealer }: Parts): EndpointStore {
+export function makeEndpointStore({ engine, write, sealer }: SealingParts): EndpointStore {
   const { db } = engine
   const select = () => db.selectFrom('webhook_endpoints').select(endpointColumns)
   return {
@@ -95,7 +89,7 @@ function makeChanges({
   engine,
   write,
   sealer,
-}: Parts): Pick<EndpointStore, 'rotate' | 'setHealth'> {
+}: SealingParts): Pick<EndpointStore, 'rotate' | 'setHealth'> {
   return {
     rotate: (id, secret, previousUntil) =>
       write(async (tx, touched, woke) => {

@@ -5,22 +5,18 @@
  */
 import { sql } from 'kysely'
 import type { EventId } from '#kernel/ids.ts'
-import type { Engine, Write } from '../engine/engine.ts'
+import type { Engine } from '../engine/engine.ts'
+import { countChanged, type StoreParts } from '../engine/rows.ts'
 import { type Db, isBefore, moment } from '../engine/tables.ts'
 import type { EventStore } from '../ports/events.ts'
 import { destroyKeys, sweepOrphans } from './event-keys.ts'
-
-interface Parts {
-  readonly engine: Engine
-  readonly write: Write
-}
 
 type Ends = Pick<EventStore, 'shred' | 'sweepKeys' | 'sweepReceipts' | 'readBacklog'>
 
 /** Bounds the list of ids in one statement. */
 const mostAtOnce = 500
 
-export function makeEventEnds({ engine, write }: Parts): Ends {
+export function makeEventEnds({ engine, write }: StoreParts): Ends {
   const { db } = engine
   return {
     async shred({ acceptedBefore, now, limit }) {
@@ -39,11 +35,7 @@ export function makeEventEnds({ engine, write }: Parts): Ends {
         .where('shredded_at', 'is not', null)
         .where(isBefore('created_at', before))
         .limit(limit)
-      const { numDeletedRows } = await db
-        .deleteFrom('events')
-        .where('id', 'in', old)
-        .executeTakeFirstOrThrow()
-      return Number(numDeletedRows)
+      return countChanged(db.deleteFrom('events').where('id', 'in', old))
     },
     async readBacklog() {
       const row = await db

@@ -4,7 +4,8 @@
  */
 import type { EndpointId, EventId, UserId } from '#kernel/ids.ts'
 import { inBatches } from '../engine/batches.ts'
-import type { Engine, Write } from '../engine/engine.ts'
+import type { Engine } from '../engine/engine.ts'
+import { findFirst, type StoreParts } from '../engine/rows.ts'
 import { type Db, moment } from '../engine/tables.ts'
 import { demandUserSoon } from '../people/users.ts'
 import type { EventRows, EventStore, NewEvent, SealedBody, SealedEvent } from '../ports/events.ts'
@@ -22,13 +23,8 @@ import {
 } from './event-seal.ts'
 import { insertDeliveries } from './lanes.ts'
 
-interface Parts {
-  readonly engine: Engine
-  readonly write: Write
-}
-
 /** What a transaction can do with events. */
-export function makeEventRows({ engine, write }: Parts): EventRows {
+export function makeEventRows({ engine, write }: StoreParts): EventRows {
   return {
     accept: (events, only) =>
       write(async (tx, _touched, woke) => {
@@ -50,12 +46,7 @@ export function makeEventRows({ engine, write }: Parts): EventRows {
         return count
       }),
     async find(id) {
-      const row = await engine.db
-        .selectFrom('events')
-        .select(eventColumns)
-        .where('id', '=', id)
-        .executeTakeFirst()
-      return row ?? null
+      return findFirst(engine.db.selectFrom('events').select(eventColumns).where('id', '=', id))
     },
   }
 }
@@ -75,7 +66,7 @@ const eventColumns = [
 ] as const
 
 /** The event repository of `engine`: what a transaction can do, and what must be outside of transactions. */
-export function makeEventStore(parts: Parts & { readonly sealer: Sealer }): EventStore {
+export function makeEventStore(parts: StoreParts & { readonly sealer: Sealer }): EventStore {
   const { engine, sealer } = parts
   return {
     ...makeEventRows(parts),

@@ -4,7 +4,8 @@
  */
 import { type RawBuilder, sql } from 'kysely'
 import type { EndpointId, EventId } from '#kernel/ids.ts'
-import type { Engine, Write } from '../engine/engine.ts'
+import type { Engine } from '../engine/engine.ts'
+import type { StoreParts } from '../engine/rows.ts'
 import { type Db, isBefore, moment } from '../engine/tables.ts'
 import type { DeliveryStore } from '../ports/deliveries.ts'
 import {
@@ -16,15 +17,10 @@ import {
 } from './endpoint-rows.ts'
 import { insertDeliveries } from './lanes.ts'
 
-interface Parts {
-  readonly engine: Engine
-  readonly write: Write
-}
-
 export function makeReplays({
   engine,
   write,
-}: Parts): Pick<DeliveryStore, 'replay' | 'replayRange'> {
+}: StoreParts): Pick<DeliveryStore, 'replay' | 'replayRange'> {
   return {
     replay: (id, at) =>
       write(async (tx, _touched, woke) => {

@@ -4,22 +4,17 @@
  */
 import { type RawBuilder, sql } from 'kysely'
 import type { EndpointId } from '#kernel/ids.ts'
-import type { Engine, Write } from '../engine/engine.ts'
+import type { StoreParts } from '../engine/rows.ts'
 import { type Db, isAfter, moment } from '../engine/tables.ts'
 import type { WaitLimits } from '../ports/waits.ts'
 import { healths } from './claims.ts'
 import { holdEndpoints, isFirst, refreshDue } from './endpoint-rows.ts'
 
-interface Parts {
-  readonly engine: Engine
-  readonly write: Write
-}
-
 /** Endpoints in one call; the next call repairs the others. */
 const maxEndpoints = 500
 
 /** See `DeliveryStore.shortenWaits`. */
-export async function shortenDeliveryWaits(parts: Parts, limits: WaitLimits): Promise<number> {
+export async function shortenDeliveryWaits(parts: StoreParts, limits: WaitLimits): Promise<number> {
   const { db } = parts.engine
   const { now, leaseMs } = limits
   const leased = await db
@@ -74,7 +69,11 @@ function findAhead(db: Db, { now, longestMs }: WaitLimits, { health, served }: K
     .execute()
 }
 
-function shortenOne({ engine, write }: Parts, id: EndpointId, limits: WaitLimits): Promise<void> {
+function shortenOne(
+  { engine, write }: StoreParts,
+  id: EndpointId,
+  limits: WaitLimits,
+): Promise<void> {
   const { now, longestMs } = limits
   return write(async (tx, _touched, woke) => {
     const row = await holdEndpoints(engine, tx).where('id', '=', id).executeTakeFirst()

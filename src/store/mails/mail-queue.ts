@@ -3,6 +3,7 @@
  * told of. Without a mail server nothing is queued.
  */
 import { type MailId, newId } from '#kernel/ids.ts'
+import { countRows } from '../engine/rows.ts'
 import { type Db, isAfter, moment } from '../engine/tables.ts'
 import type { MailKind, MailMatter } from '../mail-matter.ts'
 import { maxNoticesPerDay, type NewMail, type ReconnectDueAt } from '../ports/mails.ts'
@@ -53,13 +54,13 @@ const linkKinds = ['invitation', 'confirmation', 'reset'] as const satisfies rea
 
 /** Links do not count: whoever asks for many must not keep a notice of a new key from its receiver. */
 async function isFull(tx: Db, userId: NewMail['userId'], at: number): Promise<boolean> {
-  const { count } = await tx
-    .selectFrom('mails')
-    .select(({ fn }) => fn.countAll().as('count'))
-    .where('user_id', '=', userId)
-    .where('kind', 'not in', linkKinds)
-    .where(isAfter('created_at', at - dayMs))
-    .executeTakeFirstOrThrow()
+  const count = await countRows(
+    tx
+      .selectFrom('mails')
+      .where('user_id', '=', userId)
+      .where('kind', 'not in', linkKinds)
+      .where(isAfter('created_at', at - dayMs)),
+  )
   return Number(count) >= maxNoticesPerDay
 }
 

@@ -5,6 +5,7 @@
  */
 import { sql } from 'kysely'
 import type { Engine, Write } from '../engine/engine.ts'
+import { countChanged, countRows } from '../engine/rows.ts'
 import { type Db, isAfter, isBefore, isDue, moment } from '../engine/tables.ts'
 import { MailMatter } from '../mail-matter.ts'
 import type { ClaimedMail, MailBacklog, MailStore } from '../ports/mails.ts'
@@ -64,11 +65,7 @@ export function makeMailStore({ engine, write, mails }: Parts): MailStore {
         .where('due_at', 'is', null)
         .where(isBefore('created_at', before))
         .limit(limit)
-      const { numDeletedRows } = await db
-        .deleteFrom('mails')
-        .where('id', 'in', old)
-        .executeTakeFirstOrThrow()
-      return Number(numDeletedRows)
+      return countChanged(db.deleteFrom('mails').where('id', 'in', old))
     },
   }
 }
@@ -116,11 +113,7 @@ function readMatter(sealer: Sealer, id: string, payload: Uint8Array | null): Mai
 }
 
 async function readBacklog(db: Db): Promise<MailBacklog> {
-  const { waiting } = await db
-    .selectFrom('mails')
-    .select(({ fn }) => fn.countAll().as('waiting'))
-    .where(waits)
-    .executeTakeFirstOrThrow()
+  const waiting = await countRows(db.selectFrom('mails').where(waits))
   const oldest = await db
     .selectFrom('mails')
     .select('created_at as createdAt')

@@ -4,6 +4,7 @@
  * mails.
  */
 import type { ConnectionId, UserId } from '#kernel/ids.ts'
+import { hasChanged } from '../engine/rows.ts'
 import type { Db } from '../engine/tables.ts'
 import type { StoredStatus } from '../ports/connections.ts'
 import type { ReconnectDueAt } from '../ports/mails.ts'
@@ -54,13 +55,16 @@ async function queue(
 /** A mail that nobody has tried to send is deleted; a sent one stays as the memory of its day. */
 async function forget(tx: Db, { id }: StatusChange): Promise<void> {
   const { open, past } = keysOf(id)
-  const { numDeletedRows } = await tx
-    .deleteFrom('mails')
-    .where('key', '=', open)
-    .where('due_at', 'is not', null)
-    .where('attempts', '=', 0)
-    .executeTakeFirstOrThrow()
-  if (numDeletedRows > 0n) return
+  if (
+    await hasChanged(
+      tx
+        .deleteFrom('mails')
+        .where('key', '=', open)
+        .where('due_at', 'is not', null)
+        .where('attempts', '=', 0),
+    )
+  )
+    return
   const sent = await tx.selectFrom('mails').select('id').where('key', '=', open).executeTakeFirst()
   if (sent === undefined) return
   await tx.deleteFrom('mails').where('key', '=', past).execute()

@@ -16,6 +16,7 @@ import {
 } from '#contract/audit.ts'
 import type { UserId } from '#kernel/ids.ts'
 import type { Write } from '../engine/engine.ts'
+import { countChanged } from '../engine/rows.ts'
 import { type Db, isBefore, moment } from '../engine/tables.ts'
 import type {
   AuditEntry,
@@ -114,11 +115,7 @@ function idsOf(tx: Db, kind: SweptEntries) {
 }
 
 async function deleteThese(tx: Db, ids: ReturnType<typeof idsOf>): Promise<number> {
-  const { numDeletedRows } = await tx
-    .deleteFrom('audit')
-    .where('id', 'in', ids)
-    .executeTakeFirstOrThrow()
-  return Number(numDeletedRows)
+  return countChanged(tx.deleteFrom('audit').where('id', 'in', ids))
 }
 
 const maxCrowded = 100

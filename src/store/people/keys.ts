@@ -3,7 +3,7 @@
  * two unique indexes. Callers decide with their clock whether a key has expired.
  */
 import { type KeyId, newId } from '#kernel/ids.ts'
-import type { Engine, Write } from '../engine/engine.ts'
+import { countRows, type StoreParts } from '../engine/rows.ts'
 import { type Db, isAfter, isDue, isUnsetOrBefore, moment, momentOrNull } from '../engine/tables.ts'
 import { type KeyRow, type KeyStore, maxEndedKeys, type NewKey } from '../ports/keys.ts'
 import { demandUser, lockUser } from './users.ts'
@@ -20,7 +20,7 @@ const columns = [
 ] as const
 
 /** The key repository of `engine`. */
-export function makeKeyStore({ engine, write }: { engine: Engine; write: Write }): KeyStore {
+export function makeKeyStore({ engine, write }: StoreParts): KeyStore {
   const { db } = engine
   return {
     create: (key) =>
@@ -100,15 +100,13 @@ function insertKey(tx: Db, key: NewKey): Promise<KeyRow> {
  * How many keys of the user are active, as `toKeyStatus` in `auth/keys.ts` has it, when this one is created.
  */
 async function countActive(tx: Db, { userId, createdAt }: NewKey): Promise<number> {
-  const { count } = await tx
-    .selectFrom('api_keys')
-    .select(({ fn }) => fn.countAll().as('count'))
-    .where('user_id', '=', userId)
-    .where('revoked_at', 'is', null)
-    .where(({ or, eb }) => or([eb('expires_at', 'is', null), isAfter('expires_at', createdAt)]))
-    .executeTakeFirstOrThrow()
-  // PostgreSQL counts in int8, which `pg` returns as text.
-  return Number(count)
+  return countRows(
+    tx
+      .selectFrom('api_keys')
+      .where('user_id', '=', userId)
+      .where('revoked_at', 'is', null)
+      .where(({ or, eb }) => or([eb('expires_at', 'is', null), isAfter('expires_at', createdAt)])),
+  )
 }
 
 /** Deletes the oldest ended keys of the user beyond the bound. */

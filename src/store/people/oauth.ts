@@ -5,7 +5,8 @@
  */
 import type { SessionId } from '#kernel/ids.ts'
 import { isBrokenReference } from '../engine/broken-reference.ts'
-import type { Engine, Write } from '../engine/engine.ts'
+import type { Engine } from '../engine/engine.ts'
+import { hasChanged, type SealingParts } from '../engine/rows.ts'
 import { type Db, isAfter, isBefore, isUnsetOrBefore, moment } from '../engine/tables.ts'
 import type {
   NewOAuthGrant,
@@ -23,14 +24,8 @@ const maxAgents = 200
 
 const times = ['created_at as createdAt', 'expires_at as expiresAt'] as const
 
-interface Parts {
-  readonly engine: Engine
-  readonly write: Write
-  readonly sealer: Sealer
-}
-
 /** The repository of the authorization server. */
-export function makeOAuthStore(parts: Parts): OAuthStore {
+export function makeOAuthStore(parts: SealingParts): OAuthStore {
   const { write } = parts
   return {
     ...makeRows(parts),
@@ -42,7 +37,7 @@ export function makeOAuthStore(parts: Parts): OAuthStore {
 type Rows = 'save' | 'savePending' | 'saveWhile' | 'find' | 'consume' | 'delete'
 type Clients = 'touchClient' | 'trimClients' | 'trimUnusedClients'
 
-function makeRows({ engine, write, sealer }: Parts): Pick<OAuthStore, Rows | Clients> {
+function makeRows({ engine, write, sealer }: SealingParts): Pick<OAuthStore, Rows | Clients> {
   const { db } = engine
   return {
     save: (row) => unlessBroken(() => saveRow(db, sealer, row)),
@@ -61,14 +56,14 @@ function makeRows({ engine, write, sealer }: Parts): Pick<OAuthStore, Rows | Cli
       return { ...rest, payload: openOAuthPayload(sealer, 'oauth_rows', id, payload) }
     },
     async consume(model, id, at) {
-      const { numUpdatedRows } = await db
-        .updateTable('oauth_rows')
-        .set({ used_at: moment(at) })
-        .where('id', '=', id)
-        .where('model', '=', model)
-        .where('used_at', 'is', null)
-        .executeTakeFirstOrThrow()
-      return numUpdatedRows === 1n
+      return hasChanged(
+        db
+          .updateTable('oauth_rows')
+          .set({ used_at: moment(at) })
+          .where('id', '=', id)
+          .where('model', '=', model)
+          .where('used_at', 'is', null),
+      )
     },
     async delete(model, id) {
       await db.deleteFrom('oauth_rows').where('id', '=', id).where('model', '=', model).execute()
@@ -96,7 +91,7 @@ type Grants =
   | 'listAgentGrants'
   | 'listAgents'
 
-function makeGrants({ engine, write, sealer }: Parts): Pick<OAuthStore, Grants> {
+function makeGrants({ engine, write, sealer }: SealingParts): Pick<OAuthStore, Grants> {
   const { db } = engine
   return {
     saveGrant: (grant) =>

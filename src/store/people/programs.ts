@@ -3,7 +3,7 @@
  * statement.
  */
 import { type ConnectionId, newId, type ProgramId } from '#kernel/ids.ts'
-import type { Engine, Write } from '../engine/engine.ts'
+import { countRows, type StoreParts } from '../engine/rows.ts'
 import { type Db, isAfter, isDue, isUnsetOrBefore, moment } from '../engine/tables.ts'
 import {
   maxPrograms,
@@ -36,13 +36,7 @@ const toRow = (row: StoredProgram): ProgramRow => ({
 const toConnections = (text: string | null) =>
   text === null ? null : (text.split(',').filter((id) => id !== '') as ConnectionId[])
 
-export function makeProgramStore({
-  engine,
-  write,
-}: {
-  readonly engine: Engine
-  readonly write: Write
-}): ProgramStore {
+export function makeProgramStore({ engine, write }: StoreParts): ProgramStore {
   const { db } = engine
   const select = () => db.selectFrom('programs').select(columns)
   return {
@@ -162,13 +156,7 @@ function insert(tx: Db, program: NewProgram): Promise<StoredProgram> {
 
 /** Programs of the user, ended ones included where they are still there. */
 async function countOf(tx: Db, { userId }: NewProgram): Promise<number> {
-  const { count } = await tx
-    .selectFrom('programs')
-    .select(({ fn }) => fn.countAll().as('count'))
-    .where('user_id', '=', userId)
-    .executeTakeFirstOrThrow()
-  // PostgreSQL counts in int8, which `pg` returns as text.
-  return Number(count)
+  return countRows(tx.selectFrom('programs').where('user_id', '=', userId))
 }
 
 /**

@@ -4,7 +4,7 @@
  */
 import { sql } from 'kysely'
 import type { UserId } from '#kernel/ids.ts'
-import type { Engine, Write } from '../engine/engine.ts'
+import { hasChanged, type SealingParts } from '../engine/rows.ts'
 import { type Db, moment } from '../engine/tables.ts'
 import type { SecondFactorStore } from '../ports/second-factors.ts'
 import type { Sealer } from '../seal.ts'
@@ -12,20 +12,14 @@ import { demandUser, lockUser } from './users.ts'
 
 const purpose = 'second-factor'
 
-interface Parts {
-  readonly engine: Engine
-  readonly write: Write
-  readonly sealer: Sealer
-}
-
 /** The repository of second factors over `engine`. */
-export function makeSecondFactorStore(parts: Parts): SecondFactorStore {
+export function makeSecondFactorStore(parts: SealingParts): SecondFactorStore {
   return { ...makeFactors(parts), ...makeCodes(parts) }
 }
 
 type OfFactors = 'find' | 'has' | 'create' | 'useStep' | 'delete'
 
-function makeFactors({ engine, write, sealer }: Parts): Pick<SecondFactorStore, OfFactors> {
+function makeFactors({ engine, write, sealer }: SealingParts): Pick<SecondFactorStore, OfFactors> {
   const { db } = engine
   return {
     async find(userId) {
@@ -54,32 +48,28 @@ function makeFactors({ engine, write, sealer }: Parts): Pick<SecondFactorStore, 
         return true
       }),
     async useStep(userId, { createdAt, step }) {
-      const { numUpdatedRows } = await db
-        .updateTable('second_factors')
-        .set({ last_step: step })
-        .where('user_id', '=', userId)
-        .where('last_step', '<', step)
-        // Another factor has another secret, for which this code says nothing.
-        .where(sql<boolean>`created_at = ${moment(createdAt)}`)
-        .executeTakeFirstOrThrow()
-      return numUpdatedRows > 0n
+      return hasChanged(
+        db
+          .updateTable('second_factors')
+          .set({ last_step: step })
+          .where('user_id', '=', userId)
+          .where('last_step', '<', step)
+          // Another factor has another secret, for which this code says nothing.
+          .where(sql<boolean>`created_at = ${moment(createdAt)}`),
+      )
     },
     delete: (userId) =>
       write(async (tx) => {
         if ((await lockUser(engine, tx, userId)) === null) return false
         await tx.deleteFrom('recovery_codes').where('user_id', '=', userId).execute()
-        const { numDeletedRows } = await tx
-          .deleteFrom('second_factors')
-          .where('user_id', '=', userId)
-          .executeTakeFirstOrThrow()
-        return numDeletedRows > 0n
+        return hasChanged(tx.deleteFrom('second_factors').where('user_id', '=', userId))
       }),
   }
 }
 
 type OfCodes = 'replaceCodes' | 'hasCode' | 'useCode' | 'countCodes'
 
-function makeCodes({ engine, write }: Parts): Pick<SecondFactorStore, OfCodes> {
+function makeCodes({ engine, write }: SealingParts): Pick<SecondFactorStore, OfCodes> {
   const { db } = engine
   const unused = (userId: UserId) =>
     db.selectFrom('recovery_codes').where('user_id', '=', userId).where('used_at', 'is', null)
@@ -99,14 +89,14 @@ function makeCodes({ engine, write }: Parts): Pick<SecondFactorStore, OfCodes> {
       return row !== undefined
     },
     async useCode(userId, codeHash, at) {
-      const { numUpdatedRows } = await db
-        .updateTable('recovery_codes')
-        .set({ used_at: moment(at) })
-        .where('user_id', '=', userId)
-        .where('hash', '=', codeHash)
-        .where('used_at', 'is', null)
-        .executeTakeFirstOrThrow()
-      return numUpdatedRows > 0n
+      return hasChanged(
+        db
+          .updateTable('recovery_codes')
+          .set({ used_at: moment(at) })
+          .where('user_id', '=', userId)
+          .where('hash', '=', codeHash)
+          .where('used_at', 'is', null),
+      )
     },
     async countCodes(userId) {
       const { count } = await unused(userId)

@@ -3,7 +3,8 @@
  * valid; this file only sweeps old ones.
  */
 import { newId, type SessionId, type UserId } from '#kernel/ids.ts'
-import type { Engine, Write } from '../engine/engine.ts'
+import type { Engine } from '../engine/engine.ts'
+import { countChanged, findFirst, hasChanged, type StoreParts } from '../engine/rows.ts'
 import { type Db, isBefore, moment } from '../engine/tables.ts'
 import type { SessionStore } from '../ports/sessions.ts'
 import { maxSessions } from '../ports/sessions.ts'
@@ -18,26 +19,16 @@ const columns = [
   'agent',
 ] as const
 
-interface Parts {
-  readonly engine: Engine
-  readonly write: Write
-}
-
 /** Rows per sweep statement, so that a sweep locks the store only briefly. */
 const sweepBatch = 500
 
 /** The session repository over `engine`. */
-export function makeSessionStore({ engine, write }: Parts): SessionStore {
+export function makeSessionStore({ engine, write }: StoreParts): SessionStore {
   const { db } = engine
   return {
     create: (session) => write((tx) => begin(engine, tx, session)),
     async find(hash) {
-      const row = await db
-        .selectFrom('sessions')
-        .select(columns)
-        .where('hash', '=', hash)
-        .executeTakeFirst()
-      return row ?? null
+      return findFirst(db.selectFrom('sessions').select(columns).where('hash', '=', hash))
     },
     list: (userId) =>
       db
@@ -57,20 +48,14 @@ export function makeSessionStore({ engine, write }: Parts): SessionStore {
         .execute()
     },
     async delete(userId, id) {
-      const { numDeletedRows } = await db
-        .deleteFrom('sessions')
-        .where('user_id', '=', userId)
-        .where('id', '=', id)
-        .executeTakeFirstOrThrow()
-      return numDeletedRows > 0n
+      return hasChanged(
+        db.deleteFrom('sessions').where('user_id', '=', userId).where('id', '=', id),
+      )
     },
     async deleteOthers(userId, kept) {
-      const { numDeletedRows } = await db
-        .deleteFrom('sessions')
-        .where('user_id', '=', userId)
-        .where('id', '!=', kept)
-        .executeTakeFirstOrThrow()
-      return Number(numDeletedRows)
+      return countChanged(
+        db.deleteFrom('sessions').where('user_id', '=', userId).where('id', '!=', kept),
+      )
     },
     async sweep({ seenBefore, createdBefore }) {
       // One statement per bound: each uses its index, whereas both in one would scan the table.
@@ -184,9 +169,5 @@ async function deleteBefore(
   ms: number,
 ): Promise<number> {
   const old = db.selectFrom('sessions').select('id').where(isBefore(column, ms)).limit(sweepBatch)
-  const { numDeletedRows } = await db
-    .deleteFrom('sessions')
-    .where('id', 'in', old)
-    .executeTakeFirstOrThrow()
-  return Number(numDeletedRows)
+  return countChanged(db.deleteFrom('sessions').where('id', 'in', old))
 }

@@ -4,7 +4,7 @@
  */
 import { comparableEmails } from '#contract/email.ts'
 import { isBrokenReference } from '../engine/broken-reference.ts'
-import type { Engine, Write } from '../engine/engine.ts'
+import { countChanged, countRows, type StoreParts } from '../engine/rows.ts'
 import { type Db, isAfter, isBefore, moment } from '../engine/tables.ts'
 import { OwnerGoneError } from '../failure.ts'
 import type { NewSingleUse, SingleUseStore } from '../ports/single-use.ts'
@@ -22,10 +22,7 @@ const columns = [
 type Kinded = { readonly kind: NewSingleUse['kind'] }
 
 /** The repository of `engine`. */
-export function makeSingleUseStore(parts: {
-  readonly engine: Engine
-  readonly write: Write
-}): SingleUseStore {
+export function makeSingleUseStore(parts: StoreParts): SingleUseStore {
   const { engine, write } = parts
   const { db } = engine
   return {
@@ -66,11 +63,7 @@ export function makeSingleUseStore(parts: {
         .select('id')
         .where(isBefore('expires_at', before))
         .limit(limit)
-      const { numDeletedRows } = await db
-        .deleteFrom('mailed_links')
-        .where('id', 'in', old)
-        .executeTakeFirstOrThrow()
-      return Number(numDeletedRows)
+      return countChanged(db.deleteFrom('mailed_links').where('id', 'in', old))
     },
   }
 }
@@ -81,15 +74,13 @@ async function countSince(
   emailLower: string,
   since: number,
 ): Promise<number> {
-  const { count } = await tx
-    .selectFrom('mailed_links')
-    .select(({ fn }) => fn.countAll().as('count'))
-    .where('email_lower', '=', emailLower)
-    .where('kind', '=', kind)
-    .where(isAfter('created_at', since))
-    .executeTakeFirstOrThrow()
-  // PostgreSQL counts in int8, which `pg` returns as text.
-  return Number(count)
+  return countRows(
+    tx
+      .selectFrom('mailed_links')
+      .where('email_lower', '=', emailLower)
+      .where('kind', '=', kind)
+      .where(isAfter('created_at', since)),
+  )
 }
 
 async function replaceOlder(

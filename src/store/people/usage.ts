@@ -4,14 +4,15 @@
  */
 import { sql } from 'kysely'
 import type { UserId } from '#kernel/ids.ts'
-import type { Engine, Write } from '../engine/engine.ts'
+import type { Engine } from '../engine/engine.ts'
+import type { StoreParts } from '../engine/rows.ts'
 import type { Db } from '../engine/tables.ts'
 import type { UsageRow, UsageStore } from '../ports/usage.ts'
 
 const key = ['user_id', 'day', 'door', 'operation', 'result'] as const
 
 /** The repository over `engine`. */
-export function makeUsageStore({ engine, write }: { engine: Engine; write: Write }): UsageStore {
+export function makeUsageStore({ engine, write }: StoreParts): UsageStore {
   const { db } = engine
   return {
     add: (rows) =>

@@ -7,6 +7,7 @@ import { type CompiledQuery, sql } from 'kysely'
 import { comparableEmails, tidyEmail } from '#contract/email.ts'
 import { newId, parseUuid, type UserId } from '#kernel/ids.ts'
 import type { Engine, Write } from '../engine/engine.ts'
+import { findFirst, hasChanged, type StoreParts } from '../engine/rows.ts'
 import { type Db, isBefore, moment, momentOrNull } from '../engine/tables.ts'
 import { OwnerGoneError } from '../failure.ts'
 import type { NewUser, PlanRow, UserRow, UserStore } from '../ports/users.ts'
@@ -24,13 +25,8 @@ const columns = [
   'email_confirmed_at as emailConfirmedAt',
 ] as const
 
-interface Parts {
-  readonly engine: Engine
-  readonly write: Write
-}
-
 /** The user repository of `engine`. */
-export function makeUserStore({ engine, write }: Parts): UserStore {
+export function makeUserStore({ engine, write }: StoreParts): UserStore {
   return { ...makeReads(engine.db), ...makeChanges(engine, write), ...makeEnds(write) }
 }
 
@@ -65,11 +61,7 @@ function makeReads(db: Db): Pick<UserStore, Reads> {
         id === null
           ? selectByEmail(db, spellings)
           : db.selectFrom('users').select(columns).where('id', '=', id)
-      const row = await (deleting
-        ? query
-        : query.where('deleting_at', 'is', null)
-      ).executeTakeFirst()
-      return row ?? null
+      return findFirst(deleting ? query : query.where('deleting_at', 'is', null))
     },
     async listDeleting({ before, limit }) {
       const rows = await db
@@ -85,21 +77,21 @@ function makeReads(db: Db): Pick<UserStore, Reads> {
       return rows.map((row) => row.id)
     },
     async findAccess(id) {
-      const row = await db
-        .selectFrom('users')
-        .select([
-          'id as userId',
-          'timezone',
-          'plan',
-          'plan_status as status',
-          'legacy_until as legacyUntil',
-          'grandfathered',
-          'epoch',
-        ])
-        .where('id', '=', id)
-        .where('deleting_at', 'is', null)
-        .executeTakeFirst()
-      return row ?? null
+      return findFirst(
+        db
+          .selectFrom('users')
+          .select([
+            'id as userId',
+            'timezone',
+            'plan',
+            'plan_status as status',
+            'legacy_until as legacyUntil',
+            'grandfathered',
+            'epoch',
+          ])
+          .where('id', '=', id)
+          .where('deleting_at', 'is', null),
+      )
     },
   }
 }
@@ -125,14 +117,14 @@ function makeChanges(
       })
     },
     async setName(id, name) {
-      const row = await engine.db
-        .updateTable('users')
-        .set({ name })
-        .where('id', '=', id)
-        .where('deleting_at', 'is', null)
-        .returning(columns)
-        .executeTakeFirst()
-      return row ?? null
+      return findFirst(
+        engine.db
+          .updateTable('users')
+          .set({ name })
+          .where('id', '=', id)
+          .where('deleting_at', 'is', null)
+          .returning(columns),
+      )
     },
     setTimezone(id, timezone) {
       return write(async (tx, touched) => {
@@ -158,13 +150,13 @@ function makeChanges(
 }
 
 async function confirmEmail(db: Db, id: UserId, at: number): Promise<boolean> {
-  const { numUpdatedRows } = await db
-    .updateTable('users')
-    .set({ email_confirmed_at: sql<Date>`coalesce(email_confirmed_at, ${moment(at)})` })
-    .where('id', '=', id)
-    .where('deleting_at', 'is', null)
-    .executeTakeFirstOrThrow()
-  return numUpdatedRows > 0n
+  return hasChanged(
+    db
+      .updateTable('users')
+      .set({ email_confirmed_at: sql<Date>`coalesce(email_confirmed_at, ${moment(at)})` })
+      .where('id', '=', id)
+      .where('deleting_at', 'is', null),
+  )
 }
 
 async function createUser(
@@ -220,11 +212,7 @@ function makeEnds(write: Write): Pick<UserStore, 'disarm' | 'disarmUnconfirmed' 
       }),
     delete: (id) =>
       write(async (tx, touched) => {
-        const { numDeletedRows } = await tx
-          .deleteFrom('users')
-          .where('id', '=', id)
-          .executeTakeFirstOrThrow()
-        if (numDeletedRows === 0n) return false
+        if (!(await hasChanged(tx.deleteFrom('users').where('id', '=', id)))) return false
         living.get(tx)?.delete(id)
         touched(id)
         return true

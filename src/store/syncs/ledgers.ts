@@ -7,7 +7,8 @@ import { randomBytes } from 'node:crypto'
 import type { AccountId, UserId } from '#kernel/ids.ts'
 import { inBatches } from '../engine/batches.ts'
 import { isBrokenReference } from '../engine/broken-reference.ts'
-import type { Engine, Write } from '../engine/engine.ts'
+import type { Engine } from '../engine/engine.ts'
+import type { SealingParts } from '../engine/rows.ts'
 import type { Db } from '../engine/tables.ts'
 import { OwnerGoneError } from '../failure.ts'
 import { demandUser, lockUser, lockUserSoon, type UserState } from '../people/users.ts'
@@ -17,14 +18,8 @@ import type { Sealer } from '../seal.ts'
 const purpose = 'ledger-key'
 const keyBytes = 32
 
-interface Parts {
-  readonly engine: Engine
-  readonly write: Write
-  readonly sealer: Sealer
-}
-
 /** The ledger repository of `engine`. */
-export function makeLedgerStore({ engine, write, sealer }: Parts): LedgerStore {
+export function makeLedgerStore({ engine, write, sealer }: SealingParts): LedgerStore {
   const { db } = engine
   return {
     begin: (userId) =>

@@ -3,6 +3,7 @@ import type { Updateable } from 'kysely'
 import type { SyncRunId } from '#kernel/ids.ts'
 import { unreachable } from '#kernel/unreachable.ts'
 import type { Engine } from '../engine/engine.ts'
+import { countChanged } from '../engine/rows.ts'
 import { type Db, isBefore, moment, type Tables } from '../engine/tables.ts'
 import type { ClaimedSync, SyncOutcome, SyncRunRow, SyncStore } from '../ports/syncs.ts'
 
@@ -117,11 +118,7 @@ export function makeRunReads(db: Db): Pick<SyncStore, 'findRun' | 'listRuns' | '
         .where('state', '<>', 'running')
         .where(isBefore('started_at', before))
         .limit(limit)
-      const { numDeletedRows } = await db
-        .deleteFrom('sync_runs')
-        .where('id', 'in', old)
-        .executeTakeFirstOrThrow()
-      return Number(numDeletedRows)
+      return countChanged(db.deleteFrom('sync_runs').where('id', 'in', old))
     },
   }
 }

@@ -5,7 +5,8 @@
 import { type RawBuilder, sql } from 'kysely'
 import { Provider } from '#contract/resources.ts'
 import type { ConnectionId, SyncRunId } from '#kernel/ids.ts'
-import type { Engine, Write } from '../engine/engine.ts'
+import type { Engine } from '../engine/engine.ts'
+import { hasChanged, type StoreParts } from '../engine/rows.ts'
 import { type Db, isAfter, isDue, moment, momentOrNull } from '../engine/tables.ts'
 import type {
   ClaimedSync,
@@ -17,11 +18,6 @@ import type {
 import { shortenSyncWaits } from './set-back.ts'
 import { makeSyncOverview } from './sync-overview.ts'
 import { beginRuns, endRun, makeRunReads } from './sync-runs.ts'
-
-interface Parts {
-  readonly engine: Engine
-  readonly write: Write
-}
 
 const claimedColumns = [
   'run_id as runId',
@@ -42,7 +38,7 @@ const isLiving = sql<boolean>`not exists (
 )`
 
 /** The sync repository of `engine`. */
-export function makeSyncStore({ engine, write }: Parts): SyncStore {
+export function makeSyncStore({ engine, write }: StoreParts): SyncStore {
   const { db } = engine
   return {
     request: (connectionId, due) =>
@@ -59,13 +55,13 @@ export function makeSyncStore({ engine, write }: Parts): SyncStore {
     claim: (connectionId, options) =>
       write(async (tx) => claimOne(engine, tx, connectionId, options)),
     async renew(runId, leaseUntil) {
-      const { numUpdatedRows } = await db
-        .updateTable('syncs')
-        .set({ due_at: moment(leaseUntil) })
-        .where('run_id', '=', runId)
-        .where(isLiving)
-        .executeTakeFirstOrThrow()
-      return numUpdatedRows > 0n
+      return hasChanged(
+        db
+          .updateTable('syncs')
+          .set({ due_at: moment(leaseUntil) })
+          .where('run_id', '=', runId)
+          .where(isLiving),
+      )
     },
     finish: (runId, end) =>
       write(async (tx, _touched, woke) => {

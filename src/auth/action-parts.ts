@@ -1,0 +1,8 @@
+/** What an action on users, keys and programs is made of: it changes rows in one transaction. */
+import type { Clock } from '#kernel/time.ts'
+import type { Store } from '#store/ports/store.ts'
+
+export interface ActionParts {
+  readonly store: Pick<Store, 'transact'>
+  readonly clock: Clock
+}
