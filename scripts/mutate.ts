@@ -60,7 +60,7 @@ const subjects: readonly Subject[] = [
     ] as const
   ).map(([name, floor]) => ({
     module: `src/paging/${name}.ts`,
-    tests: ['src/paging/windows*.test.ts'],
+    tests: ['src/paging/windows{,-held,-marks}.test.ts', 'src/paging/windows.property.test.ts'],
     floor,
     env: { PAGING_GAMES: '150', PAGING_SEED: '1' },
   })),
@@ -147,6 +147,7 @@ function tryMutant(
       `--import=${hook}`,
       '--test',
       '--test-isolation=none',
+      `--test-reporter=${join(import.meta.dirname, 'mutation', 'first-failure.ts')}`,
       ...trial.files,
     ],
     {
@@ -156,6 +157,7 @@ function tryMutant(
       env: {
         ...process.env,
         ...trial.env,
+        NODE_COMPILE_CACHE: join(folder, 'compiled'),
         MUTANT: JSON.stringify([pathToFileURL(trial.module).href, replacement]),
       },
     },
