@@ -40,6 +40,8 @@ export const makeTally = (): Tally => ({
 export interface Reader {
   readonly limit: number
   offset: number
+  /** The offset of its last request. */
+  asked: number
   seen: string[]
   /** When the rows that its first window shows were read first: an answer may be as old as a cached one. */
   beganAt: number
@@ -202,6 +204,7 @@ export const malformed = new UpstreamError('fiskil', {
 const beginReader = (limit: number): Reader => ({
   limit,
   offset: 0,
+  asked: 0,
   seen: [],
   beganAt: 0,
   lastAt: 0,

@@ -92,11 +92,14 @@ async function readOn(game: Game, reader: Reader): Promise<void> {
   if (reader.offset === 0) {
     Object.assign(reader, { seen: [], excuse: 'none', lastAt: game.now, ends: new Set() })
   }
+  // Time may pass while the request is on its way.
+  const { lastAt } = reader
   const excuse = () => {
-    const isLate = game.now - reader.lastAt >= ttlMs + anchorMs
+    const isLate = game.now - lastAt >= ttlMs + anchorMs
     if (isLate || game.shared?.isAnchorDown === true) reader.excuse = 'lost'
   }
   excuse()
+  reader.asked = reader.offset
   const window = await ask(game, reader)
   excuse()
   if (window === null) return
@@ -105,9 +108,8 @@ async function readOn(game: Game, reader: Reader): Promise<void> {
   reader.seen.push(...rows.map(({ row }) => row.id))
   reader.offset += rows.length
   reader.ends.add(reader.offset)
+  meetOthers(game, reader, reader.ends)
   for (const other of game.readers) {
-    const isMet = other !== reader && other.offset > 0 && reader.ends.has(other.offset)
-    if (isMet && other.excuse === 'none') other.excuse = 'overtaken'
     // Without the cache two who begin at once, on two processes, read for themselves: the other may be the
     // later one.
     const mayBeMet = isCacheDown(game) && other !== reader && other.ends.has(reader.offset)
@@ -116,6 +118,18 @@ async function readOn(game: Game, reader: Reader): Promise<void> {
   if (!complete || reader.offset < seen) return
   judge(game, reader)
   reader.offset = 0
+}
+
+/**
+ * Who stands where a window of another walk ends, or asked there while that one was read, may be shown the
+ * rows of that one.
+ */
+function meetOthers({ readers }: Game, reader: Reader, ends: ReadonlySet<number>): void {
+  for (const other of readers) {
+    const isMet = other !== reader && other.offset > 0
+    const isThere = ends.has(other.offset) || ends.has(other.asked)
+    if (isMet && isThere && other.excuse === 'none') other.excuse = 'overtaken'
+  }
 }
 
 /** Null: the request failed. A refused walk begins again. */
@@ -136,9 +150,12 @@ async function ask(game: Game, reader: Reader): Promise<Window<PagedRow> | null>
   reader.stop = new AbortController()
   try {
     const window = await readWindow(game, process, reader)
-    // It was killed meanwhile: nobody gets its answer.
-    if (!game.processes.includes(process)) return null
     const { staleAt, complete, rows } = window
+    if (!game.processes.includes(process)) {
+      // It was killed meanwhile: nobody gets its answer, but its end is marked.
+      meetOthers(game, reader, new Set([offset + rows.length]))
+      return null
+    }
     const ids = rows.map(({ row }) => row.id)
     trace(`${who} epoch ${epoch} process ${game.processes.indexOf(process)}: ${ids} ${complete}`)
     const isCacheable = (complete || rows.length > 0) && staleAt > game.now
