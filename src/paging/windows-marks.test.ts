@@ -1,6 +1,7 @@
 /** Marks of the windows that were shown: what a walk that goes on is compared with. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { UpstreamError } from '#providers/failure.ts'
 import { makePagedWorld, makeSharedMemory, type PagedRow } from '#tests/support/paged.ts'
 import { makeRows, makeStage, ttlMs } from '#tests/support/windows.ts'
 import { type Anchor, addMarks, type Mark, makeAnchors } from './anchor.ts'
@@ -116,7 +117,9 @@ test('R18: the last window counts when it is shown first, and so does a first on
 test('R17: a window behind the last row is empty and ends no walk', async () => {
   const { stage, process } = makeScene(20)
   await stage.ids(process, 0, 5)
-  assert.deepEqual(await stage.ids(process, 100, 5), [])
+  for (let turn = 0; turn < 2; turn += 1) {
+    assert.deepEqual(await stage.ids(process, 100, 5), [])
+  }
   assert.deepEqual(await stage.ids(process, 5, 5), idsOf(5, 10))
   stage.epoch += 1
   assert.deepEqual(await stage.ids(process, 10, 5), idsOf(10, 15))
@@ -183,6 +186,39 @@ test('R18: an anchor that another version wrote refuses later windows, whatever 
   const expected = found.kind === 'found' ? found.version : assert.fail()
   await shared.anchors.save('q', { expected, bytes: new Uint8Array(8), ttlMs: 1 })
   stage.epoch += 1
-  await assert.rejects(stage.ids(process, 4, 4), /the list changed/)
+  await assert.rejects(stage.ids(process, 1, 4), isRefusal)
   assert.equal((await stage.ids(process, 0, 4)).length, 4)
+})
+
+test('R18: where nobody stood for an hour, a window of an earlier generation refuses no reader', async () => {
+  for (const [pause, isRefused] of [
+    [ttlMs - 1, true],
+    [ttlMs, false],
+  ] as const) {
+    const { rows, stage, process } = makeScene(20)
+    for (const offset of [0, 5]) await stage.ids(process, offset, 5)
+    rows.unshift(arrival)
+    stage.now += ttlMs
+    await stage.ids(process, 0, 3)
+    stage.now += pause
+    await stage.ids(process, 0, 3)
+    const window = stage.ids(process, 12, 3)
+    if (isRefused) await assert.rejects(window, isRefusal)
+    else assert.deepEqual(await window, idsOf(11, 14))
+  }
+})
+
+test('a window whose marks other processes always come before fails after a bounded number of attempts', async () => {
+  const { stage } = makeScene(20)
+  let saves = 0
+  const anchors = {
+    load: async () => ({ kind: 'none' }) as const,
+    async save() {
+      saves += 1
+      return { kind: 'conflict' } as const
+    },
+  }
+  const process = stage.open({ shared: { ...makeSharedMemory(), anchors } })
+  await assert.rejects(stage.ids(process, 0, 4), UpstreamError)
+  assert.equal(saves, 72)
 })

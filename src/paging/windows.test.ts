@@ -150,7 +150,7 @@ test('R17: a refusal ends with the life of the anchor', async () => {
   stage.epoch += 1
   rows.shift()
   await assert.rejects(stage.ids(process, 5, 5), isRefusal)
-  stage.now += ttlMs + 30 * 60_000 + 1
+  stage.now += ttlMs + 30 * 60_000
   assert.deepEqual(await stage.ids(process, 5, 5), idsOf(6, 11))
 })
 
