@@ -189,15 +189,33 @@ export function isToken(text: string): boolean {
   return /^[A-Za-z0-9_-]{43}$/.test(text)
 }
 
-/** The hidden field of every form: it cannot be computed without the cookie. */
-export function formTokenOf(cookie: string): string {
-  return hash('sha256', `form:${cookie}`, 'base64url')
+/**
+ * The hidden field of every form: it cannot be computed without the cookie. In the forms of a signed-in person
+ * it also says whose form it is (`ownerOfForm`), so that what was typed is only shown to that person again.
+ */
+export function formTokenOf(cookie: string, userId: UserId | null = null): string {
+  const token = hash('sha256', `form:${cookie}`, 'base64url')
+  return userId === null ? token : `${token}.${toOwner(userId)}`
 }
 
 export function isFormToken(given: string, cookie: string): boolean {
   const wanted = Buffer.from(formTokenOf(cookie))
-  const found = Buffer.from(given)
-  return found.length === wanted.length && timingSafeEqual(found, wanted)
+  const [token = '', , ...surplus] = given.split('.')
+  const found = Buffer.from(token)
+  return surplus.length === 0 && found.length === wanted.length && timingSafeEqual(found, wanted)
+}
+
+/** Whose form sent this token, in the words of the form itself; null: a visitor's. It proves nothing. */
+export function ownerOfForm(token: string): string | null {
+  return token.split('.')[1] ?? null
+}
+
+export function isFormOwner(owner: string, userId: UserId): boolean {
+  return owner === toOwner(userId)
+}
+
+function toOwner(userId: UserId): string {
+  return hash('sha256', `form-owner:${userId}`, 'base64url')
 }
 
 /** What the store keeps of a token. */

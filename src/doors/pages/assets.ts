@@ -1,5 +1,5 @@
 /**
- * The files that pages need: Pico from its package, our own style sheet and script, the logo; each path
+ * The files that pages need: Pico from its package, our own style sheet and script, the logo for tabs and for home screens; each path
  * contains the digest of its bytes.
  */
 import { hash } from 'node:crypto'
@@ -19,22 +19,25 @@ export interface Assets {
   readonly pico: Asset
   readonly pages: Asset
   readonly icon: Asset
+  readonly touchIcon: Asset
   readonly script: Asset
 }
 
 /** Reads them from disk, once. */
 export async function readAssets(): Promise<Assets> {
   const pico = createRequire(import.meta.url).resolve('@picocss/pico/css/pico.min.css')
-  const [picoBytes, pagesBytes, iconBytes, scriptBytes] = await Promise.all([
+  const [picoBytes, pagesBytes, iconBytes, touchIconBytes, scriptBytes] = await Promise.all([
     readFile(pico),
     readFile(new URL('./pages.css', import.meta.url)),
     readFile(new URL('./icon.svg', import.meta.url)),
+    readFile(new URL('./touch-icon.png', import.meta.url)),
     readFile(new URL('./enhance.js', import.meta.url)),
   ])
   return {
     pico: toAsset('pico', 'css', picoBytes),
     pages: toAsset('pages', 'css', pagesBytes),
     icon: toAsset('icon', 'svg', iconBytes),
+    touchIcon: toAsset('touch-icon', 'png', touchIconBytes),
     script: toAsset('enhance', 'js', scriptBytes),
   }
 }
@@ -43,6 +46,7 @@ const types = {
   css: 'text/css; charset=utf-8',
   js: 'text/javascript; charset=utf-8',
   svg: 'image/svg+xml',
+  png: 'image/png',
 } as const
 
 function toAsset(name: string, ending: keyof typeof types, bytes: Buffer): Asset {
@@ -62,4 +66,6 @@ export function addAssetRoutes(scope: FastifyInstance, assets: Assets): void {
       return sendPrepared(request, reply, await made)
     })
   }
+  // Browsers that ignore the link in the page ask for this address.
+  scope.get('/favicon.ico', async (_request, reply) => reply.redirect(assets.icon.path, 302))
 }

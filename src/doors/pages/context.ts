@@ -24,8 +24,8 @@ import type { AllowedHosts } from '../allowed-hosts.ts'
 import type { Assets } from './assets.ts'
 import { makeCookies } from './cookies.ts'
 import type { Html } from './html.ts'
-import { isInterrupted } from './interrupted.ts'
-import { renderPage } from './layout.ts'
+import { type InterruptedForms, makeInterruptedForms } from './interrupted.ts'
+import { type Interruption, renderPage } from './layout.ts'
 import { renderNotice } from './notices.ts'
 import { makeShownOnce, type ShownOnce } from './shown-once.ts'
 import { makeVisits, type Visit, type Visits } from './visit.ts'
@@ -97,6 +97,7 @@ export interface PagesContext extends PagesDoorOptions {
   readonly cookies: ReturnType<typeof makeCookies>
   readonly visits: Visits
   readonly shownOnce: ShownOnce
+  readonly interrupted: InterruptedForms
   /** Sends a complete page. `formAction`: further targets that its forms may lead to. */
   show(
     reply: FastifyReply,
@@ -120,17 +121,32 @@ export function makeContext(
 ): PagesContext {
   const cookies = makeCookies({ secure: options.secure })
   const visits = makeVisits({ ...options, cookies, names })
+  const interrupted = makeInterruptedForms({ ...options, cookies })
+
+  /** What the page says of the form that was interrupted, once its sender has signed in. */
+  function takeInterruption(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    visit: Visit | null,
+  ): Interruption | undefined {
+    const [path = '/'] = request.url.split('?', 1)
+    const { session = null, user = null } = visit ?? {}
+    if (request.method !== 'GET' || session?.isFresh !== true || user === null) return undefined
+    if (!interrupted.isInterrupted(request, path)) return undefined
+    interrupted.clear(reply)
+    return interrupted.read(request, path, user.id) === null ? 'lost' : 'kept'
+  }
+
   const context: PagesContext = {
     ...options,
     cookies,
     visits,
+    interrupted,
     shownOnce: makeShownOnce({ ...options, cookies }),
     show(reply, visit, { title, body, formAction, home }) {
       const { request } = reply
       const [path = '/'] = request.url.split('?', 1)
-      const isAsked = request.method === 'GET' && visit?.session?.isFresh === true
-      const followsInterruption = isAsked && isInterrupted(cookies, request, path)
-      if (followsInterruption) cookies.clearSealed(reply, 'interrupted')
+      const interruption = takeInterruption(request, reply, visit)
       const plansAreSold = sellsPlans(options.plans)
       const confirmsAddresses = options.byMail.isMailed
       return reply
@@ -140,7 +156,9 @@ export function makeContext(
           renderPage(
             {
               ...{ title, visit, body, home, path },
-              ...{ plansAreSold, confirmsAddresses, followsInterruption },
+              ...{ plansAreSold, confirmsAddresses, interruption },
+              isSandbox: options.addMadeUpData !== null,
+              isRefused: request.method === 'POST' && reply.statusCode >= 400,
             },
             assets,
           ),

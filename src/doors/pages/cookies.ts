@@ -28,10 +28,10 @@ export interface Cookies {
 
 /**
  * What is sealed for a later page: a secret that it shows once; the note between the two steps of a sign-in;
- * the secret of a second factor that is being set up; the session that began a link. Not sealed: the page of
- * a form that was interrupted.
+ * the secret of a second factor that is being set up; the session that began a link; a form that was
+ * interrupted. Not sealed: which page says what was done.
  */
-export type SealedCookie = 'once' | 'code' | 'set-up' | 'link' | 'interrupted'
+export type SealedCookie = 'once' | 'code' | 'set-up' | 'link' | 'interrupted' | 'done'
 
 export function makeCookies(options: { readonly secure: boolean }): Cookies {
   const prefix = options.secure ? '__Host-' : ''

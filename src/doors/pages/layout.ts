@@ -1,7 +1,9 @@
 /** The layout of every page, and the small parts that forms consist of. */
+import { defaultTimezone } from '#auth/caller.ts'
 import type { UserRow } from '#store/ports/users.ts'
 import type { Assets } from './assets.ts'
-import { type Html, type HtmlValue, html } from './html.ts'
+import { foreignText, type Html, type HtmlValue, html } from './html.ts'
+import { icon } from './icons.ts'
 
 export interface PageParts {
   readonly title: string
@@ -15,14 +17,21 @@ export interface PageParts {
   /** Plans are sold on this installation: the navigation has the page of the plan. */
   readonly plansAreSold?: boolean | undefined
   /** The page follows a sign-in that a form was interrupted by. */
-  readonly followsInterruption?: boolean | undefined
+  readonly interruption?: Interruption | undefined
   /** There is a mail server: an address that is not confirmed is asked about. */
   readonly confirmsAddresses?: boolean | undefined
+  /** All data on this server is made up. */
+  readonly isSandbox?: boolean | undefined
+  /** The form that led here was refused: the title says so first. */
+  readonly isRefused?: boolean | undefined
 }
+
+/** What became of the fields of the form that was interrupted. */
+export type Interruption = 'kept' | 'lost'
 
 /** The whole document. */
 export function renderPage(parts: PageParts, assets: Assets): string {
-  const { title, visit, body, home = '/' } = parts
+  const { title, visit, body, home = '/', isRefused = false } = parts
   const isSignedIn = visit !== null && visit.user !== null
   return html`<!doctype html>
 <html lang="en">
@@ -30,34 +39,48 @@ export function renderPage(parts: PageParts, assets: Assets): string {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
-<title>${title} · Tributary</title>
+<meta name="theme-color" content="#f6f8fa" media="(prefers-color-scheme: light)">
+<meta name="theme-color" content="#12171c" media="(prefers-color-scheme: dark)">
+<title>${isRefused && 'Error: '}${title} · Tributary</title>
 <link rel="stylesheet" href="${assets.pico.path}">
 <link rel="stylesheet" href="${assets.pages.path}">
 <link rel="icon" href="${assets.icon.path}" type="image/svg+xml">
-${isSignedIn && html`<script src="${assets.script.path}" defer></script>`}
+<link rel="apple-touch-icon" href="${assets.touchIcon.path}">
+${visit !== null && html`<script src="${assets.script.path}" defer></script>`}
 </head>
 <body>
 <a class="skip" href="#main">Skip to content</a>
 <header class="container">
-<nav aria-label="Main">
-<ul><li><a class="brand" href="${home}"><img src="${assets.icon.path}" alt="" width="24" height="24">Tributary</a></li></ul>
-<ul>${visit !== null && renderAccountLinks(visit)}</ul>
-</nav>
+<div class="bar">
+<a class="brand" href="${home}"><img src="${assets.icon.path}" alt="" width="24" height="24">Tributary</a>
+${parts.isSandbox === true && html`<p class="ribbon"><strong>Sandbox</strong> <span>all data is made up</span></p>`}
+${visit !== null && renderAccountLinks(visit)}
+</div>
 ${isSignedIn && renderSections(parts)}
 </header>
 <main id="main" class="container">
-${parts.confirmsAddresses === true && renderUnconfirmed(visit)}
-${parts.followsInterruption === true && alertBox('Nothing was changed, because you had to sign in first. Fill in the form again.')}
+${parts.confirmsAddresses === true && renderUnconfirmed(parts)}
+${parts.interruption !== undefined && alertBox(interruptions[parts.interruption])}
 ${body}
 </main>
+${isSignedIn && renderFooter(visit.user)}
 </body>
 </html>
 `.toString()
 }
 
+const interruptions: Readonly<Record<Interruption, string>> = {
+  kept: 'Nothing was changed, because you had to sign in first. What you typed is filled in again: check it and send it once more.',
+  lost: 'Nothing was changed, because you had to sign in first. Fill in the form again.',
+}
+
+/** Pages about the confirmation itself, where the banner would only invalidate the link that is open. */
+const confirmationPages = /^\/(?:confirm-address|address-confirmed)(?:\/|$)/
+
 /** Nothing is withheld until then but notices by mail. */
-function renderUnconfirmed(visit: PageParts['visit']): Html | null {
+function renderUnconfirmed({ visit, path = '' }: PageParts): Html | null {
   if (visit === null || visit.user === null || visit.user.emailConfirmedAt !== null) return null
+  if (confirmationPages.test(path)) return null
   return html`<aside class="unconfirmed" aria-label="Your address">
 <p>Confirm <strong>${visit.user.email}</strong> with the link in our mail, so that we can tell you when a connection needs you.</p>
 <form method="post" action="/confirm-address">${hidden('token', visit.formToken)}
@@ -67,23 +90,23 @@ function renderUnconfirmed(visit: PageParts['visit']): Html | null {
 
 /** The pages of a signed-in person, in the order of their use. */
 const sections = [
-  ['Overview', '/'],
-  ['Connections', '/connections'],
-  ['Keys', '/keys'],
-  ['Webhooks', '/webhooks'],
-  ['Agents', '/agents'],
-  ['Usage', '/usage'],
-  ['Activity', '/activity'],
-  ['Settings', '/settings'],
+  ['Overview', '/', 'overview'],
+  ['Connections', '/connections', 'connections'],
+  ['Keys', '/keys', 'keys'],
+  ['Webhooks', '/webhooks', 'webhooks'],
+  ['Agents', '/agents', 'agents'],
+  ['Usage', '/usage', 'usage'],
+  ['Activity', '/activity', 'activity'],
+  ['Settings', '/settings', 'settings'],
 ] as const
 
 /** In the navigation where plans are sold. */
-const planSection = ['Plan', '/plan'] as const
+const planSection = ['Plan', '/plan', 'plan'] as const
 
 function renderSections({ path = '', plansAreSold = false }: PageParts): Html {
   const shown = plansAreSold ? [...sections, planSection] : sections
-  return html`<nav class="sections" aria-label="Your account">
-<ul>${shown.map(([name, target]) => html`<li><a href="${target}"${markCurrent(path, target)}>${name}</a></li>`)}</ul>
+  return html`<nav class="sections" aria-label="Main">
+<ul>${shown.map(([name, target, drawing]) => html`<li><a href="${target}"${markCurrent(path, target)}>${icon(drawing)}${name}</a></li>`)}</ul>
 </nav>`
 }
 
@@ -95,11 +118,25 @@ function markCurrent(path: string, target: string): Html | false {
 
 function renderAccountLinks({ user, formToken }: NonNullable<PageParts['visit']>): Html {
   if (user === null) {
-    return html`<li><a href="/doc">Docs</a></li><li><a href="/sign-in">Sign in</a></li>`
+    return html`<nav class="account" aria-label="Account"><ul><li><a href="/doc">Docs</a></li><li><a href="/sign-in">Sign in</a></li></ul></nav>`
   }
-  return html`<li><a href="/doc">Docs</a></li>
-<li><form method="post" action="/sign-out">${hidden('token', formToken)}
-<button type="submit" class="outline secondary">Sign out</button></form></li>`
+  return html`<details class="menu">
+<summary>${icon('person')}<span class="foreign">${foreignText(user.name ?? user.email, 30)}</span></summary>
+<div class="panel">
+<p><small>Signed in as</small> <strong>${user.email}</strong></p>
+<ul>
+<li><a href="/settings">${icon('settings')}Settings</a></li>
+<li><a href="/doc">${icon('docs')}API reference</a></li>
+</ul>
+<form method="post" action="/sign-out">${hidden('token', formToken)}<button type="submit" class="outline secondary">${icon('signOut')}Sign out</button></form>
+</div>
+</details>`
+}
+
+function renderFooter({ timezone }: UserRow): Html {
+  return html`<footer class="container">
+<p><small>Times are those of ${timezone ?? defaultTimezone}. <a href="/settings">Change the time zone</a></small></p>
+</footer>`
 }
 
 export function hidden(name: string, value: string): Html {
@@ -123,7 +160,10 @@ export interface FieldParts {
   readonly isFixed?: boolean
 }
 
-/** A labelled field; its problem, or else its hint, is linked to it for assistive technology. */
+/**
+ * A labelled field; its problem, or else its hint, is linked to it for assistive technology. Browsers focus
+ * the first field with a problem, wherever on the page it is.
+ */
 export function field(parts: FieldParts): Html {
   const { name, problem } = parts
   const hint = problem === undefined ? parts.hint : undefined
@@ -131,7 +171,7 @@ export function field(parts: FieldParts): Html {
     problem !== undefined ? `${name}-problem` : hint !== undefined ? `${name}-hint` : ''
   return html`<div class="field">
 <label for="${name}">${parts.label}</label>
-<input id="${name}" name="${name}" type="${parts.type}" autocomplete="${parts.autocomplete}"${parts.list !== undefined && html` list="${parts.list}"`}${parts.isOptional !== true && html` required`} value="${parts.value ?? ''}"${described !== '' && html` aria-describedby="${described}"`}${problem !== undefined && html` aria-invalid="true"`}${parts.isFixed === true && html` readonly`}${parts.autofocus === true && html` autofocus`}>
+<input id="${name}" name="${name}" type="${parts.type}" autocomplete="${parts.autocomplete}"${parts.list !== undefined && html` list="${parts.list}"`}${parts.isOptional !== true && html` required`} value="${parts.value ?? ''}"${described !== '' && html` aria-describedby="${described}"`}${problem !== undefined && html` aria-invalid="true"`}${parts.isFixed === true && html` readonly`}${(parts.autofocus === true || problem !== undefined) && html` autofocus`}>
 ${problem !== undefined && html`<small class="problem" id="${name}-problem">${problem}</small>`}
 ${hint !== undefined && html`<small id="${name}-hint">${hint}</small>`}
 </div>`
@@ -142,7 +182,9 @@ export function doneBox(sentence: HtmlValue): Html | null {
   return sentence === null ? null : html`<p class="done" role="status">${sentence}</p>`
 }
 
-/** A problem with the form as a whole; screen readers announce it at once. */
+/** A problem with the form as a whole; screen readers announce it at once, and it is scrolled into view. */
 export function alertBox(message: string | null): Html | null {
-  return message === null ? null : html`<p class="alert" role="alert">${message}</p>`
+  return message === null
+    ? null
+    : html`<p class="alert" tabindex="-1" autofocus role="alert">${message}</p>`
 }

@@ -14,6 +14,7 @@ import { addByMailRoutes } from './by-mail/routes.ts'
 import { addConnectionRoutes } from './connections/routes.ts'
 import { addConsentRoutes } from './consent/routes.ts'
 import { makeContext, type PagesContext, type PagesDoorOptions } from './context.ts'
+import { rememberDone } from './done-notes.ts'
 import { explain } from './failures.ts'
 import { addHomeRoutes } from './home/routes.ts'
 import { addKeyRoutes } from './keys/routes.ts'
@@ -39,6 +40,11 @@ export async function pagesDoor(
     scope.addHook('onRequest', async (request, reply) => {
       reply.headers(pageHeaders)
       if (!names.isOwnHost(request)) return showWrongHost(context, request, reply)
+    })
+    scope.addHook('onSend', async (_request, reply, payload) => {
+      const location = reply.statusCode === 303 ? reply.getHeader('location') : undefined
+      if (typeof location === 'string') rememberDone(context.cookies, reply, location)
+      return payload
     })
     scope.setErrorHandler((error, request, reply) => {
       // The client has disconnected, which is not a failure of ours.

@@ -23,8 +23,8 @@ ${parts.sentences}
 <form method="post" action="${parts.path}">
 ${hidden('token', parts.formToken)}
 ${fields !== undefined && html`${fields}\n`}<div class="choices">
-<button type="submit" name="decision" value="confirm">${parts.confirm}</button>
 <button type="submit" name="decision" value="cancel" class="secondary outline">${parts.keep}</button>
+<button type="submit" name="decision" value="confirm" class="danger">${parts.confirm}</button>
 </div>
 </form>
 </article>`

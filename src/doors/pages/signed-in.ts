@@ -9,8 +9,8 @@ import { ApiError } from '#contract/errors.ts'
 import { OwnerGoneError } from '#store/failure.ts'
 import type { UserRow } from '#store/ports/users.ts'
 import type { PagesContext } from './context.ts'
+import { takeDone } from './done-notes.ts'
 import { formOf, localPath, toSignIn } from './forms.ts'
-import { interruptForm } from './interrupted.ts'
 import { renderNotice } from './notices.ts'
 import { askToRetry } from './sign-in/entering.ts'
 import { isSignedIn, type SignedIn } from './visit.ts'
@@ -39,6 +39,8 @@ interface FormPlace extends Place {
   readonly returnTo?: string
   /** The password must have been given in the last ten minutes. */
   readonly isSensitive?: boolean
+  /** The fields that are filled in again when the sender has to sign in first. Never a secret. */
+  readonly kept?: readonly string[]
   /** It creates something: sent twice, it is carried out once, and `returnTo` says so (`?done=repeated`). */
   readonly isOnce?: boolean
 }
@@ -64,7 +66,7 @@ export function addPage(
 export function addForm(
   scope: FastifyInstance,
   context: PagesContext,
-  { path, returnTo = path, isSensitive = false, isOnce = false }: FormPlace,
+  { path, returnTo = path, isSensitive = false, isOnce = false, kept = [] }: FormPlace,
   act: Handler<FormTurn>,
 ): void {
   scope.post(path, async (request, reply) => {
@@ -72,7 +74,7 @@ export function addForm(
     const visit = await context.visits.accept(request, reply, { form, arriving: false })
     if (visit === null) return context.refusePost(request, reply)
     if (!isSignedIn(visit) || (isSensitive && !visit.session.isFresh)) {
-      return interruptForm(context.cookies, reply, returnTo)
+      return context.interrupted.interrupt(reply, { path: returnTo, form, kept })
     }
     const wait = await context.signIns.countForm(visit.user.id)
     if (wait !== null) return refuseSurplus(context, { visit, reply }, wait)
@@ -137,14 +139,24 @@ export function zoneOf({ timezone }: UserRow): string {
   return timezone ?? defaultTimezone
 }
 
-/** What a page says after a redirect: the value of `?done=` when one of its sentences has that name. */
+/** What a page says once after a redirect of ours: the name in `?done=` when one of its sentences has it. */
 export function readDone<Name extends string>(
-  { query }: FastifyRequest,
+  { cookies }: Pick<PagesContext, 'cookies'>,
+  reply: FastifyReply,
   sentences: Readonly<Record<Name, unknown>>,
 ): Name | null {
-  const { done }: Readonly<Record<string, unknown>> = { ...(query as object) }
+  const done = takeDone(cookies, reply)
   const names = Object.keys(sentences) as Name[]
   return names.find((name) => name === done) ?? null
+}
+
+/** What was typed into a form of this page before its sender had to sign in; null: nothing was. */
+export function readKept(
+  { interrupted }: Pick<PagesContext, 'interrupted'>,
+  { request, visit }: SignedInRequest,
+): URLSearchParams | null {
+  const [path = '/'] = request.url.split('?', 1)
+  return interrupted.read(request, path, visit.user.id)
 }
 
 /** A refusal as a form shows it: a sentence for each field that it names, or one for the whole form. */

@@ -62,7 +62,7 @@ export function makeVisits(options: VisitOptions): Visits {
       const formToken = formTokenOf(cookies.visitor(request, reply))
       return { address, session: null, user: null, formToken }
     }
-    return { address, session, user, formToken: formTokenOf(token) }
+    return { address, session, user, formToken: formTokenOf(token, user.id) }
   }
 
   return {

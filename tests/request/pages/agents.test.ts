@@ -90,7 +90,7 @@ test('disconnecting asks once, names the agent, and cancel leaves it as it was',
   assert.match(question.text, /Asked &lt;b&gt;.*127\.0\.0\.1/s)
   assert.deepEqual(
     [...question.text.matchAll(/name="decision" value="(\w+)"/g)].map(([, value]) => value),
-    ['confirm', 'cancel'],
+    ['cancel', 'confirm'],
   )
   for (const decision of ['cancel', 'anything'])
     assert.equal(

@@ -54,7 +54,7 @@ const forms: Readonly<Record<string, Form>> = {
   '/webhooks/{id}/deliveries/{id}/replay': { back: '/webhooks' },
   '/webhooks/{id}/rotate': { fields: confirmed, back: '/webhooks', isSensitive: true },
   '/webhooks/{id}/remove': { fields: confirmed, back: '/webhooks' },
-  '/settings': { fields: { password, newPassword: 'staple correct battery' }, isSensitive: true },
+  '/settings': { fields: { password, newPassword: 'staple correct battery' } },
   '/settings/sessions/end': { back: '/settings' },
   '/settings/sessions/end-others': { back: '/settings' },
   '/settings/delete': { fields: confirmed, isSensitive: true },

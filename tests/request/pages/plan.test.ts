@@ -71,7 +71,7 @@ test('where plans are sold, the navigation leads to the plan, which lists every 
     [{ plan: 'none', grandfathered: true }, ['Holdings', 'Trades']],
   ] as const) {
     const text = await read(shop, plan)
-    assert.match(text, /<a href="\/plan" aria-current="page">Plan<\/a>/)
+    assert.match(text, /<a href="\/plan" aria-current="page"><svg.*?<\/svg>Plan<\/a>/)
     assert.deepEqual(listOf(text, 'Not included'), lacking, JSON.stringify(plan))
     const all = [...listOf(text, 'Included'), ...listOf(text, 'Not included')]
     for (const title of [

@@ -3,7 +3,6 @@ import type { FastifyInstance } from 'fastify'
 import { hasApiAccess } from '#auth/plans.ts'
 import type { PagesContext } from '../context.ts'
 import { formOf, toSignIn } from '../forms.ts'
-import { interruptForm } from '../interrupted.ts'
 import { readDone, toBy, zoneOf } from '../signed-in.ts'
 import { isSignedIn } from '../visit.ts'
 import { agentsDone, renderAgents, renderDisconnect } from './agents-page.ts'
@@ -32,7 +31,7 @@ export function addAgentRoutes(scope: FastifyInstance, context: PagesContext): v
       zone: zoneOf(visit.user),
       isLoopback: context.isLoopback,
       mayRead: hasApiAccess(visit.user, context.plans, context.clock.now()),
-      done: readDone(request, agentsDone),
+      done: readDone(context, reply, agentsDone),
     })
     return context.show(reply, visit, { title: 'Agents', body })
   })
@@ -53,7 +52,8 @@ export function addAgentRoutes(scope: FastifyInstance, context: PagesContext): v
     const form = formOf(request)
     const visit = await visits.accept(request, reply, { form, arriving: false })
     if (visit === null) return context.refusePost(request, reply)
-    if (!isSignedIn(visit)) return interruptForm(context.cookies, reply, '/agents')
+    if (!isSignedIn(visit))
+      return context.interrupted.interrupt(reply, { path: '/agents', form, kept: [] })
     const grantId = (form.get('grant') ?? '').slice(0, maxGrantLength)
     const decision = form.get('decision')
     if (decision === null) return reply.redirect(toQuestion(grantId), 303)

@@ -47,7 +47,7 @@ function addForgotRoutes(scope: FastifyInstance, context: PagesContext): void {
 
   scope.get('/forgot-password', async (request, reply) => {
     const visit = await visits.begin(request, reply)
-    const asked = readDone(request, { asked: true }) !== null
+    const asked = readDone(context, reply, { asked: true }) !== null
     const form = { formToken: visit.formToken, email: '', message: null }
     const body = asked ? renderAsked(byMail.isMailed) : renderForgot(form)
     return context.show(reply, visit, { title, body })
@@ -160,7 +160,7 @@ function addSendAgainRoutes(scope: FastifyInstance, context: PagesContext): void
 
   scope.get('/confirm-address', async (request, reply) => {
     const visit = await visits.begin(request, reply)
-    const done = readDone(request, sentAgain)
+    const done = readDone(context, reply, sentAgain)
     const body =
       done === null
         ? renderNotice(title, 'Open the link in the mail that you got.')

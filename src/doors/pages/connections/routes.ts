@@ -7,6 +7,7 @@ import { type ConnectionId, parseUuid } from '#kernel/ids.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { PagesContext } from '../context.ts'
+import { rememberDone } from '../done-notes.ts'
 import { lookAgain } from '../looking.ts'
 import { addForm, addPage, readDone, type SignedInRequest, toBy, zoneOf } from '../signed-in.ts'
 import { connectionDone, renderConnection } from './connection-page.ts'
@@ -47,12 +48,12 @@ async function findOwn(
 
 async function showList(context: PagesContext, turn: SignedInRequest): Promise<FastifyReply> {
   const { store, clock } = context
-  const { request, reply, visit } = turn
+  const { reply, visit } = turn
   const body = renderConnections({
     connections: sortByNeed(await readOverview(store, visit.user.id)),
     zone: zoneOf(visit.user),
     now: clock.now(),
-    done: readDone(request, connectionsDone),
+    done: readDone(context, reply, connectionsDone),
   })
   return context.show(reply, visit, { title: 'Connections', body })
 }
@@ -68,7 +69,7 @@ async function showConnection(
   { row, message }: Shown,
 ): Promise<FastifyReply> {
   const { store, clock, connections } = context
-  const { request, reply, visit } = turn
+  const { reply, visit } = turn
   const { user, formToken } = visit
   const [zone, now] = [zoneOf(user), clock.now()]
   const [all, accounts, runs, days, renewal] = await Promise.all([
@@ -81,8 +82,11 @@ async function showConnection(
   const overview = all.find((one) => one.row.id === row.id)
   // It was removed just now.
   if (overview === undefined) return reply.redirect(`${path}?done=gone`, 303)
-  const done = readDone(request, connectionDone)
-  if (done === 'asked') lookAgain(turn, `${pathOf(row)}?done=asked`)
+  const done = readDone(context, reply, connectionDone)
+  if (done === 'asked') {
+    const again = `${pathOf(row)}?done=asked`
+    if (lookAgain(turn, again)) rememberDone(context.cookies, reply, again)
+  }
   const body = renderConnection({
     overview,
     accounts: accounts.toSorted((one, other) => byName.compare(one.name, other.name)),

@@ -3,7 +3,6 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { grantableScopes, hasApiAccess } from '#auth/plans.ts'
 import type { PagesContext } from '../context.ts'
 import { formOf, toSignIn } from '../forms.ts'
-import { interruptForm } from '../interrupted.ts'
 import { renderNotice } from '../notices.ts'
 import { toBy } from '../signed-in.ts'
 import { isSignedIn, type Visit } from '../visit.ts'
@@ -51,7 +50,8 @@ export function addConsentRoutes(scope: FastifyInstance, context: PagesContext):
     const pending = await consent.find(request.raw, reply.raw)
     if (pending === null || pending.uid !== request.params.uid) return showExpired(reply, visit)
     const signIn = `/consent/${encodeURIComponent(pending.uid)}`
-    if (!isSignedIn(visit)) return interruptForm(context.cookies, reply, signIn)
+    if (!isSignedIn(visit))
+      return context.interrupted.interrupt(reply, { path: signIn, form, kept: [] })
     const { user, session } = visit
     const decision = { actor: toBy(visit).actor, signedInAt: session.signedInAt }
     const input = { scopes: form.getAll('scope') }
@@ -60,7 +60,7 @@ export function addConsentRoutes(scope: FastifyInstance, context: PagesContext):
       form.get('decision') === 'allow'
         ? await consent.allow(request.raw, reply.raw, { ...decision, plan: user, input })
         : await consent.deny(request.raw, reply.raw, decision)
-    if (next === null) return interruptForm(context.cookies, reply, signIn)
+    if (next === null) return context.interrupted.interrupt(reply, { path: signIn, form, kept: [] })
     return reply.redirect(next, 303)
   })
 }

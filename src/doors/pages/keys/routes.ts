@@ -13,6 +13,7 @@ import {
   addPage,
   type FormTurn,
   readDone,
+  readKept,
   type SignedInRequest,
   toBy,
   toProblems,
@@ -25,8 +26,13 @@ const path = '/keys'
 const emptyDraft: KeyDraft = { name: '', expires: '', problems: {}, message: null }
 
 export function addKeyRoutes(scope: FastifyInstance, context: PagesContext): void {
-  addPage(scope, context, { path }, (turn) => showKeys(context, turn, emptyDraft))
-  addForm(scope, context, { path, isSensitive: true, isOnce: true }, (turn) =>
+  addPage(scope, context, { path }, (turn) => {
+    const typed = readKept(context, turn)
+    const draft = typed === null ? emptyDraft : { ...emptyDraft, ...readForm(typed) }
+    return showKeys(context, turn, draft)
+  })
+  const kept = ['name', 'expires']
+  addForm(scope, context, { path, isSensitive: true, isOnce: true, kept }, (turn) =>
     create(context, turn),
   )
   addRevocation(scope, context)
@@ -55,7 +61,7 @@ async function showKeys(
       shown === null || created === undefined
         ? null
         : { name: created.name, key: shown.secret, url: await toExample(context, user) },
-    done: readDone(request, keysDone),
+    done: readDone(context, reply, keysDone),
   })
   return context.show(reply, visit, { title: 'API keys', body })
 }
@@ -81,7 +87,7 @@ async function toExample({ store, origins }: PagesContext, user: UserRow): Promi
 async function create(context: PagesContext, turn: FormTurn): Promise<FastifyReply> {
   const { form, reply, visit } = turn
   const { user, session } = visit
-  const typed = { name: (form.get('name') ?? '').trim(), expires: form.get('expires') ?? '' }
+  const typed = readForm(form)
   const expires = toExpiry(typed.expires.trim(), user)
   if (expires === undefined) {
     reply.code(400)
@@ -98,6 +104,10 @@ async function create(context: PagesContext, turn: FormTurn): Promise<FastifyRep
     reply.code(status)
     return showKeys(context, turn, { ...emptyDraft, ...typed, ...found })
   }
+}
+
+function readForm(form: URLSearchParams) {
+  return { name: (form.get('name') ?? '').trim(), expires: form.get('expires') ?? '' }
 }
 
 /** The end of a day in the person's zone as an instant; null: never; undefined: this is no day. */

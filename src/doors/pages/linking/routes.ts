@@ -8,6 +8,7 @@ import {
   addForm,
   addPage,
   type FormTurn,
+  readKept,
   type SignedInRequest,
   toBy,
   toProblems,
@@ -30,7 +31,9 @@ const maxSearch = 100
 export function addLinkingRoutes(scope: FastifyInstance, context: PagesContext): void {
   addPage(scope, context, { path: newPath }, async (turn) => {
     const { request, reply, visit } = turn
-    const { provider, q }: Readonly<Record<string, unknown>> = { ...(request.query as object) }
+    const asked: Readonly<Record<string, unknown>> = { ...(request.query as object) }
+    const provider = asked.provider ?? readKept(context, turn)?.get('provider') ?? undefined
+    const { q } = asked
     const ways = context.connections.linkingWays
     if (provider === undefined) {
       return context.show(reply, visit, { title, body: renderWays(ways) })
@@ -40,7 +43,7 @@ export function addLinkingRoutes(scope: FastifyInstance, context: PagesContext):
     return showProvider(context, turn, way, { q: typeof q === 'string' ? q : '' })
   })
 
-  addForm(scope, context, { path: newPath }, async (turn) => {
+  addForm(scope, context, { path: newPath, kept: ['provider'] }, async (turn) => {
     const way = findWay(context, turn.form.get('provider'))
     if (way === null) return turn.reply.redirect(newPath, 303)
     return givesOwnKey(way, turn.form) ? useOwnKey(context, turn, way) : lead(context, turn, way)

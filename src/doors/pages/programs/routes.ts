@@ -13,6 +13,7 @@ import {
   addPage,
   type FormTurn,
   readDone,
+  readKept,
   type SignedInRequest,
   toBy,
   toProblems,
@@ -30,8 +31,12 @@ import {
 const emptyDraft: ProgramDraft = { name: '', connections: null, problems: {}, message: null }
 
 export function addProgramRoutes(scope: FastifyInstance, context: PagesContext): void {
-  addPage(scope, context, { path }, (turn) => show(context, turn, emptyDraft))
-  addForm(scope, context, { path, isSensitive: true, isOnce: true }, (turn) =>
+  addPage(scope, context, { path }, (turn) => {
+    const typed = readKept(context, turn)
+    return show(context, turn, typed === null ? emptyDraft : { ...emptyDraft, ...readForm(typed) })
+  })
+  const kept = ['name', 'connection']
+  addForm(scope, context, { path, isSensitive: true, isOnce: true, kept }, (turn) =>
     create(context, turn),
   )
   addRevocation(scope, context)
@@ -62,7 +67,7 @@ async function show(
     mayRead: hasApiAccess(user, plans, clock.now()),
     created:
       shown === null || created === undefined ? null : { name: created.name, token: shown.secret },
-    done: readDone(request, programsDone),
+    done: readDone(context, reply, programsDone),
   })
   return context.show(reply, visit, { title: 'Programs that read SimpleFIN', body })
 }
@@ -70,8 +75,7 @@ async function show(
 async function create(context: PagesContext, turn: FormTurn): Promise<FastifyReply> {
   const { form, reply, visit } = turn
   const { user, session } = visit
-  const name = (form.get('name') ?? '').trim()
-  const chosen = form.getAll('connection')
+  const { name, connections: chosen } = readForm(form)
   const all = await context.store.connections.list(user.id)
   const draft = { ...emptyDraft, name, connections: chosen }
   if (chosen.length === 0 && all.length > 0) {
@@ -93,6 +97,10 @@ async function create(context: PagesContext, turn: FormTurn): Promise<FastifyRep
     reply.code(status)
     return show(context, turn, { ...draft, ...found })
   }
+}
+
+function readForm(form: URLSearchParams) {
+  return { name: (form.get('name') ?? '').trim(), connections: form.getAll('connection') }
 }
 
 function addRevocation(scope: FastifyInstance, context: PagesContext): void {

@@ -3,13 +3,13 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { parseUuid, type SessionId } from '#kernel/ids.ts'
 import { unreachable } from '#kernel/unreachable.ts'
 import type { PagesContext } from '../context.ts'
-import { interruptForm } from '../interrupted.ts'
 import { agentOf, askToRetry, carryOn } from '../sign-in/entering.ts'
 import {
   addForm,
   addPage,
   type FormTurn,
   readDone,
+  readKept,
   type SignedInRequest,
   toBy,
   toProblems,
@@ -26,7 +26,7 @@ export function addSettingsRoutes(scope: FastifyInstance, context: PagesContext)
   addDeleteRoutes(scope, context)
   addPage(scope, context, { path }, (turn) => showSettings(context, turn))
   // One address for both forms, so that a reload of either is a page.
-  addForm(scope, context, { path }, (turn) =>
+  addForm(scope, context, { path, kept: ['name', 'timezone'] }, (turn) =>
     turn.form.has('newPassword') ? changePassword(context, turn) : saveProfile(context, turn),
   )
   const place = { path: `${path}/sessions/end`, returnTo: path }
@@ -45,10 +45,12 @@ export function addSettingsRoutes(scope: FastifyInstance, context: PagesContext)
 
 async function showSettings(
   context: PagesContext,
-  { request, reply, visit }: SignedInRequest,
+  turn: SignedInRequest,
   problems: Partial<SettingsDraft> = {},
 ): Promise<FastifyReply> {
   const { store, sessions } = context
+  const { reply, visit } = turn
+  const typed = readKept(context, turn)
   const { user, session, formToken } = visit
   const zone = zoneOf(user)
   const hasSecondFactor = await store.secondFactors.has(user.id)
@@ -56,11 +58,10 @@ async function showSettings(
     user,
     zone,
     formToken,
-    isFresh: session.isFresh,
     own: session.id,
     draft: {
-      name: user.name ?? '',
-      timezone: zone,
+      name: typed?.get('name') ?? user.name ?? '',
+      timezone: typed?.get('timezone') ?? zone,
       profile: {},
       passwords: {},
       message: null,
@@ -69,7 +70,7 @@ async function showSettings(
     hasSecondFactor,
     codesLeft: hasSecondFactor ? await store.secondFactors.countCodes(user.id) : 0,
     sessions: await sessions.list(user.id),
-    done: readDone(request, settingsDone),
+    done: readDone(context, reply, settingsDone),
   })
   return context.show(reply, visit, { title: 'Settings', body })
 }
@@ -94,7 +95,6 @@ async function saveProfile(context: PagesContext, turn: FormTurn): Promise<Fasti
 async function changePassword(context: PagesContext, turn: FormTurn): Promise<FastifyReply> {
   const { signIns, cookies } = context
   const { visit, request, reply, form } = turn
-  if (!visit.session.isFresh) return interruptForm(cookies, reply, path)
   const input = { password: form.get('password') ?? '', newPassword: form.get('newPassword') ?? '' }
   const source = {
     address: visit.address,
@@ -113,7 +113,7 @@ async function changePassword(context: PagesContext, turn: FormTurn): Promise<Fa
       })
       return reply.redirect(`${path}?done=password`, 303)
     case 'ended':
-      return interruptForm(cookies, reply, path)
+      return context.interrupted.interrupt(reply, { path, form, kept: [] })
     case 'refused':
       reply.code(400)
       return showSettings(context, turn, { passwords: { password: 'This is not your password' } })

@@ -51,7 +51,7 @@ async function showState(context: PagesContext, turn: SignedInRequest): Promise<
     formToken,
     codes: shown === null ? [] : shown.secret.split(' '),
     codesLeft: await store.secondFactors.countCodes(user.id),
-    wasOn: readDone(request, { already: true }) !== null,
+    wasOn: readDone(context, reply, { already: true }) !== null,
   })
   return context.show(reply, visit, { title: 'Second factor', body })
 }

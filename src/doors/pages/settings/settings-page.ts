@@ -38,8 +38,6 @@ export interface SettingsParts {
   /** IANA name of the person's zone. */
   readonly zone: string
   readonly formToken: string
-  /** The password was given in the last ten minutes. */
-  readonly isFresh: boolean
   readonly hasSecondFactor: boolean
   readonly codesLeft: number
   readonly sessions: readonly SessionRow[]
@@ -57,13 +55,13 @@ ${renderProfile(parts)}
 ${renderPassword(parts)}
 ${renderFactor(parts)}
 ${renderSessions(parts)}
-<h2>End of the account</h2>
+<h2>Delete account</h2>
 <p><a href="/settings/delete">Delete the account</a> with all its keys and connections.</p>`
 }
 
 function renderProfile({ draft, formToken }: SettingsParts): Html {
   const { profile } = draft
-  return html`<h2>You</h2>
+  return html`<h2>Profile</h2>
 <form method="post" action="/settings" novalidate class="narrow">
 ${hidden('token', formToken)}
 ${field({ name: 'name', label: 'Name', type: 'text', autocomplete: 'name', value: draft.name, isOptional: true, problem: profile.name, autofocus: profile.name !== undefined })}
@@ -73,16 +71,13 @@ ${field({ name: 'timezone', label: 'Time zone', type: 'text', autocomplete: 'off
 </form>`
 }
 
-const again = html`<a href="/sign-in?return=%2Fsettings">give your password once more</a>`
-
-function renderPassword({ draft, formToken, isFresh }: SettingsParts): Html {
-  if (!isFresh) return html`<h2>Password</h2><p>To change it, ${again}.</p>`
+function renderPassword({ draft, formToken }: SettingsParts): Html {
   const { passwords } = draft
   return html`<h2>Password</h2>
 ${alertBox(draft.message)}
 <form method="post" action="/settings" novalidate class="narrow">
 ${hidden('token', formToken)}
-${field({ name: 'password', label: 'Present password', type: 'password', autocomplete: 'current-password', problem: passwords.password, autofocus: passwords.password !== undefined })}
+${field({ name: 'password', label: 'Current password', type: 'password', autocomplete: 'current-password', problem: passwords.password, autofocus: passwords.password !== undefined })}
 ${field({ name: 'newPassword', label: 'New password', type: 'password', autocomplete: 'new-password', hint: 'At least 10 characters. Every other browser is signed out.', problem: passwords.newPassword, autofocus: passwords.newPassword !== undefined })}
 <button type="submit" class="secondary outline">Change the password</button>
 </form>`

@@ -3,7 +3,6 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { unreachable } from '#kernel/unreachable.ts'
 import type { PagesContext } from '../context.ts'
 import { formOf, localPath } from '../forms.ts'
-import { isInterrupted } from '../interrupted.ts'
 import { toBy } from '../signed-in.ts'
 import { isSignedIn, type Visit } from '../visit.ts'
 import { addCodeForm, askForCode } from './code-routes.ts'
@@ -37,7 +36,7 @@ function addSignInForm(scope: FastifyInstance, context: PagesContext): void {
       email: visit.user?.email ?? parts.email,
       formToken: visit.formToken,
       again,
-      isInterrupted: isInterrupted(cookies, request, parts.returnTo),
+      isInterrupted: context.interrupted.isInterrupted(request, parts.returnTo),
       signUpIsOpen: signIns.signUpIsOpen,
     })
     return context.show(reply, visit, { title: again ? 'Confirm it is you' : 'Sign in', body })

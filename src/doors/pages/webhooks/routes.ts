@@ -11,6 +11,7 @@ import {
   type FormTurn,
   isFormRefusal,
   readDone,
+  readKept,
   type SignedInRequest,
   toBy,
   toProblems,
@@ -38,8 +39,16 @@ const emptyDraft: EndpointDraft = {
 }
 
 export function addWebhookRoutes(scope: FastifyInstance, context: PagesContext): void {
-  addPage(scope, context, { path }, (turn) => showList(context, turn, emptyDraft))
-  addForm(scope, context, { path, isSensitive: true, isOnce: true }, (turn) =>
+  addPage(scope, context, { path }, (turn) => {
+    const typed = readKept(context, turn)
+    return showList(
+      context,
+      turn,
+      typed === null ? emptyDraft : { ...emptyDraft, ...readForm(typed) },
+    )
+  })
+  const kept = ['url', 'events', 'skipEmpty']
+  addForm(scope, context, { path, isSensitive: true, isOnce: true, kept }, (turn) =>
     create(context, turn),
   )
   addEndpointPage(scope, context)
@@ -50,7 +59,7 @@ export function addWebhookRoutes(scope: FastifyInstance, context: PagesContext):
 
 async function showList(
   context: PagesContext,
-  { request, reply, visit }: SignedInRequest,
+  { reply, visit }: SignedInRequest,
   draft: EndpointDraft,
 ): Promise<FastifyReply> {
   const body = renderEndpoints({
@@ -58,18 +67,14 @@ async function showList(
     formToken: visit.formToken,
     draft,
     mayCreate: visit.session.isFresh,
-    done: readDone(request, endpointsDone),
+    done: readDone(context, reply, endpointsDone),
   })
   return context.show(reply, visit, { title: 'Webhooks', body })
 }
 
 async function create(context: PagesContext, turn: FormTurn): Promise<FastifyReply> {
   const { form, reply, visit } = turn
-  const given = {
-    url: (form.get('url') ?? '').trim(),
-    events: form.getAll('events'),
-    skipEmpty: form.get('skipEmpty') !== null,
-  }
+  const given = readForm(form)
   try {
     const { createEndpoint } = context.webhooks
     const { row, secret } = await createEndpoint(toBy(visit), visit.user.id, given)
@@ -79,6 +84,14 @@ async function create(context: PagesContext, turn: FormTurn): Promise<FastifyRep
     const { status, ...found } = toProblems(error, { url: 'The address', events: 'The choice' })
     reply.code(status)
     return showList(context, turn, { ...given, ...found })
+  }
+}
+
+function readForm(form: URLSearchParams) {
+  return {
+    url: (form.get('url') ?? '').trim(),
+    events: form.getAll('events'),
+    skipEmpty: form.get('skipEmpty') !== null,
   }
 }
 
@@ -120,7 +133,7 @@ async function showEndpoint(
     older: last === undefined ? null : `${pathOf(endpoint)}?after=${last.position}`,
     zone: zoneOf(visit.user),
     formToken: visit.formToken,
-    done: readDone(request, endpointDone),
+    done: readDone(context, reply, endpointDone),
     message,
     secret: shown === null ? null : shown.secret,
     test: await findTest(context, request.query, endpoint),

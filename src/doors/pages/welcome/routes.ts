@@ -34,13 +34,13 @@ export function addWelcomeRoutes(scope: FastifyInstance, context: PagesContext):
 
 async function showWelcome(
   context: PagesContext,
-  { visit, request, reply }: SignedInRequest,
+  { visit, reply }: SignedInRequest,
   problem: string | null,
 ): Promise<FastifyReply> {
   const body = renderWelcome({
     email: visit.user.email,
     steps: await readFirstSteps(context, visit),
-    isLinked: readDone(request, { linked: true }) !== null,
+    isLinked: readDone(context, reply, { linked: true }) !== null,
     problem,
   })
   return context.show(reply, visit, { title: 'Your account is ready', body })
