@@ -190,8 +190,8 @@ export function isToken(text: string): boolean {
 }
 
 /**
- * The hidden field of every form: it cannot be computed without the cookie. In the forms of a signed-in person
- * it also says whose form it is (`ownerOfForm`), so that what was typed is only shown to that person again.
+ * The hidden field of every form: it cannot be computed without the cookie. In the forms of a signed-in
+ * person it also says whose form it is (`ownerOfForm`): what was typed is shown to that person alone.
  */
 export function formTokenOf(cookie: string, userId: UserId | null = null): string {
   const token = hash('sha256', `form:${cookie}`, 'base64url')

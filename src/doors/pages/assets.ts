@@ -1,6 +1,6 @@
 /**
- * The files that pages need: Pico from its package, our own style sheet and script, the logo for tabs and for home screens; each path
- * contains the digest of its bytes.
+ * The files that pages need: Pico from its package, our own style sheet and script, the logo for tabs and for
+ * home screens; each path contains the digest of its bytes.
  */
 import { hash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'

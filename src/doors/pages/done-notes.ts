@@ -14,7 +14,7 @@ function readNote(address: string): string | null {
   return name === null ? null : encodeURIComponent(`${path}?done=${name}`)
 }
 
-/** Remembers that this browser is sent to `address` after a form; without `?done=` there is nothing to say. */
+/** Remembers that this browser is sent to `address` after a form; without `?done=`, nothing. */
 export function rememberDone(cookies: Cookies, reply: FastifyReply, address: string): void {
   const note = readNote(address)
   if (note !== null) cookies.setSealed(reply, 'done', note, lifeSeconds)
