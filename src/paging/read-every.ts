@@ -3,9 +3,9 @@
  * is shared. The rows of numbered pages are given out when all were read and nothing in them moved.
  */
 import { makeSeed } from '#kernel/fingerprint.ts'
-import { readOn, toFailure } from './read-on.ts'
+import { readOn, toRowsFailure } from './read-on.ts'
 import { makeSnapshot } from './snapshot.ts'
-import type { AnyPage, RowsRequest } from './take-page.ts'
+import type { AnyPage, RowsQuestion } from './take-page.ts'
 import { mayRepeat } from './trouble.ts'
 
 export interface PageRow<Page> {
@@ -16,7 +16,7 @@ export interface PageRow<Page> {
   readonly copy: number
 }
 
-export interface EveryRow<Page extends AnyPage> extends RowsRequest<Page> {
+export interface EveryRow<Page extends AnyPage> extends RowsQuestion<Page> {
   /** What is thrown when there are more pages than any provider has. */
   readonly onEndless: () => Error
   readonly take: (rows: readonly PageRow<Page>[]) => Promise<void>
@@ -31,7 +31,7 @@ export async function readEvery<Page extends AnyPage>(every: EveryRow<Page>): Pr
     try {
       return await readOnce(every)
     } catch (error) {
-      if (!mayRepeat(error, again)) throw await toFailure(every, error)
+      if (!mayRepeat(error, again)) throw await toRowsFailure(every, error)
     }
   }
 }

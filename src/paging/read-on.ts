@@ -13,7 +13,7 @@ import {
   listQuery,
   printAt,
   type ReadPage,
-  type RowsRequest,
+  type RowsQuestion,
   takePage,
 } from './take-page.ts'
 import { Trouble } from './trouble.ts'
@@ -24,7 +24,7 @@ const rowCeiling = 5000
 const maxPages = 2000
 const pagesInFlight = 4
 
-export interface Reading extends RowsRequest {
+export interface Reading extends RowsQuestion {
   readonly snapshot: Snapshot
   /** Reads to about 5,000 rows behind this one. */
   readonly offset: number
@@ -172,8 +172,8 @@ async function lookAgain({ source, snapshot, call }: Reading, list: List): Promi
 }
 
 /** What a caller gets. Rows that go on moving may come from a login that has ended (reading R20b). */
-export async function toFailure(
-  { source: { provider }, confirmEnd }: RowsRequest,
+export async function toRowsFailure(
+  { source: { provider }, confirmEnd }: RowsQuestion,
   error: unknown,
 ): Promise<unknown> {
   if (!(error instanceof Trouble)) return error

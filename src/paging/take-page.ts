@@ -22,7 +22,7 @@ export interface RowSource<Page extends AnyPage = AnyPage> {
 }
 
 /** What is asked of the room. */
-export interface RowsRequest<Page extends AnyPage = AnyPage> {
+export interface RowsQuestion<Page extends AnyPage = AnyPage> {
   readonly source: RowSource<Page>
   readonly call: CallContext
   /** Resolves when a doubted end can be trusted (reading R20b). */

@@ -21,10 +21,10 @@ import {
   refuseChanged,
 } from './anchor.ts'
 import { copyHeld, type HeldSnapshot, packBodies } from './hold.ts'
-import { readOn, toFailure } from './read-on.ts'
+import { readOn, toRowsFailure } from './read-on.ts'
 import { openPlace, type Place, type SharedPlace } from './share.ts'
 import { type List, makeSnapshot, type SnapshotFacts, type SnapshotPage } from './snapshot.ts'
-import { type AnyPage, listQuery, type RowsRequest } from './take-page.ts'
+import { type AnyPage, listQuery, type RowsQuestion } from './take-page.ts'
 import { mayRepeat, Trouble } from './trouble.ts'
 
 /** No provider's cursor expires sooner. */
@@ -34,7 +34,7 @@ const maxReadBytes = 128 * 1024 * 1024
 /** After this many rows other work of the event loop has its turn. */
 const rowsPerTurn = 250
 
-export interface WindowRequest<Page extends AnyPage = AnyPage> extends RowsRequest<Page> {
+export interface WindowRequest<Page extends AnyPage = AnyPage> extends RowsQuestion<Page> {
   /** The user whose rows they are. */
   readonly owner: string
   /** Identifies user and query, without the epoch. */
@@ -122,7 +122,7 @@ async function readWindow(ask: Ask): Promise<Window<unknown>> {
         if (ask.offset > 0 || plan === 'fresh') throw await refuse(ask, error)
         await ask.onListChanged()
         plan = 'fresh'
-      } else if (!mayRepeat(error, attempts)) throw await toFailure(ask, error)
+      } else if (!mayRepeat(error, attempts)) throw await toRowsFailure(ask, error)
       else if (plan !== 'fresh') plan = error.kind === 'contested' ? 'held' : 'again'
     }
   }
