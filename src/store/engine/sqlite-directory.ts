@@ -106,6 +106,11 @@ function takeLock(path: string, dataDir: string): DatabaseSync {
         `another process has the store in ${dataDir} open: stop it, or set another DATA_DIR`,
         { cause },
       )
-    throw new StoreOpenError('not_writable', `the lock file ${path} cannot be locked`, { cause })
+    const reason = cause instanceof Error ? cause.message : 'unknown'
+    throw new StoreOpenError(
+      'not_writable',
+      `the lock file ${path} cannot be locked (${reason}); see that its disk has space and is no network share, and where no process runs remove the file`,
+      { cause },
+    )
   }
 }

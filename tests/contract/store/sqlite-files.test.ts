@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, test } from 'node:test'
@@ -132,6 +132,20 @@ test(
     assert.equal(reason, 'damaged')
     assert.match(message, /restore a backup/)
     assert.ok((await place.readAll()).includes(before))
+  }),
+)
+
+test(
+  'a lock file that cannot be locked is refused with the reason and what to do',
+  inPlace(async (place) => {
+    const path = join(place.dataDir, 'tributary.lock')
+    writeFileSync(path, 'not a database'.repeat(100))
+    const error = await failureOf(place.dataDir)
+    assert.equal(error.reason, 'not_writable')
+    assert.ok(error.message.includes(`${path} cannot be locked (file is not a database); see that`))
+    assert.match(error.message, /has space .* where no process runs remove the file$/)
+    rmSync(path)
+    await (await place.open()).close()
   }),
 )
 
