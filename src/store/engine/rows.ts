@@ -42,5 +42,5 @@ export async function countChanged(change: Change): Promise<number> {
 
 /** Whether the statement updated or deleted a row. */
 export async function hasChanged(change: Change): Promise<boolean> {
-  return hasChanged(change)
+  return (await countChanged(change)) > 0
 }
