@@ -51,7 +51,7 @@ export function makeConnections(deps: ConnectionsDeps) {
     noteChange: makeNoteChange(actions),
     finishDeletions: makeFinishDeletions(actions, deleteUser),
     receiveWebhook: makeReceiveWebhook(actions),
-    /** Waits so long for what people began, then aborts its calls to providers; resolves when it has ended. */
+    /** Waits so long for what people began, then aborts its calls to providers. */
     close: late.close,
   }
 }

@@ -1,5 +1,6 @@
 /** Links that people began in a browser, by the SHA-256 of their state. */
-import { countChanged, findFirst, hasChanged, type StoreParts } from '../engine/rows.ts'
+import type { StoreParts } from '../engine/engine.ts'
+import { countChanged, findFirst, hasChanged } from '../engine/rows.ts'
 import { type Db, isAfter, isBefore, moment } from '../engine/tables.ts'
 import { demandUser } from '../people/users.ts'
 import type { LinkingStore, NewLinking } from '../ports/linkings.ts'

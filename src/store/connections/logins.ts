@@ -4,8 +4,8 @@
  */
 import type { Provider } from '#contract/resources.ts'
 import { type LoginId, newId, type UserId } from '#kernel/ids.ts'
-import type { Engine } from '../engine/engine.ts'
-import { findFirst, hasChanged, type SealingParts } from '../engine/rows.ts'
+import type { Engine, SealingParts } from '../engine/engine.ts'
+import { findFirst, hasChanged } from '../engine/rows.ts'
 import { type Db, isAfter } from '../engine/tables.ts'
 import { LoginTakenError } from '../failure.ts'
 import { bumpEpoch, demandUser, lockUser } from '../people/users.ts'

@@ -8,9 +8,9 @@ import { StoreUnavailableError } from '../failure.ts'
 import type { BeginChange, StoreChange, WorkKind } from '../ports/changes.ts'
 import type { KeyPlace } from '../ports/inspector.ts'
 import type { TransactOptions } from '../ports/store.ts'
+import type { Sealer } from '../seal.ts'
 import type { Feed } from './change-feed.ts'
 import type { KeptQueries } from './kept-queries.ts'
-import type { StoreParts } from './rows.ts'
 import type { Db } from './tables.ts'
 
 export interface Engine {
@@ -92,6 +92,17 @@ export type Write = <Result>(
   work: (tx: Db, touched: Touched, woke: Woke) => Promise<Result>,
   options?: TransactOptions,
 ) => Promise<Result>
+
+/** What a repository is made of. */
+export interface StoreParts {
+  readonly engine: Engine
+  readonly write: Write
+}
+
+/** Of a repository with sealed columns. */
+export interface SealingParts extends StoreParts {
+  readonly sealer: Sealer
+}
 
 /** `Engine.later` where nothing is gained by waiting. */
 export const runNow: Engine['later'] = async (tx, query, { check, toError } = {}) => {

@@ -1,18 +1,5 @@
 /** What the statements of all repositories share: one row or none, and how many rows there are. */
 import type { DeleteResult, SelectQueryBuilder, UpdateResult } from 'kysely'
-import type { Sealer } from '../seal.ts'
-import type { Engine, Write } from './engine.ts'
-
-/** What a repository is made of. */
-export interface StoreParts {
-  readonly engine: Engine
-  readonly write: Write
-}
-
-/** Of a repository with sealed columns. */
-export interface SealingParts extends StoreParts {
-  readonly sealer: Sealer
-}
 
 /** The first row; null when there is none. */
 export async function findFirst<Row>(query: {

@@ -1,6 +1,7 @@
 /** Webhook endpoints: owner, secrets and health. Their leases are in `claims.ts`. */
+
 import { type EndpointId, newId } from '#kernel/ids.ts'
-import type { SealingParts } from '../engine/rows.ts'
+import type { SealingParts } from '../engine/engine.ts'
 import { type Db, moment } from '../engine/tables.ts'
 import { demandUser } from '../people/users.ts'
 import type { EndpointHealth, EndpointStore, NewEndpoint } from '../ports/endpoints.ts'

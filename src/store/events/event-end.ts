@@ -5,8 +5,8 @@
  */
 import { sql } from 'kysely'
 import type { EventId } from '#kernel/ids.ts'
-import type { Engine } from '../engine/engine.ts'
-import { countChanged, type StoreParts } from '../engine/rows.ts'
+import type { Engine, StoreParts } from '../engine/engine.ts'
+import { countChanged } from '../engine/rows.ts'
 import { type Db, isBefore, moment } from '../engine/tables.ts'
 import type { EventStore } from '../ports/events.ts'
 import { destroyKeys, sweepOrphans } from './event-keys.ts'

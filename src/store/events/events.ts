@@ -4,8 +4,8 @@
  */
 import type { EndpointId, EventId, UserId } from '#kernel/ids.ts'
 import { inBatches } from '../engine/batches.ts'
-import type { Engine } from '../engine/engine.ts'
-import { findFirst, type StoreParts } from '../engine/rows.ts'
+import type { Engine, StoreParts } from '../engine/engine.ts'
+import { findFirst } from '../engine/rows.ts'
 import { type Db, moment } from '../engine/tables.ts'
 import { demandUserSoon } from '../people/users.ts'
 import type { EventRows, EventStore, NewEvent, SealedBody, SealedEvent } from '../ports/events.ts'

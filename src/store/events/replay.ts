@@ -4,8 +4,7 @@
  */
 import { type RawBuilder, sql } from 'kysely'
 import type { EndpointId, EventId } from '#kernel/ids.ts'
-import type { Engine } from '../engine/engine.ts'
-import type { StoreParts } from '../engine/rows.ts'
+import type { Engine, StoreParts } from '../engine/engine.ts'
 import { type Db, isBefore, moment } from '../engine/tables.ts'
 import type { DeliveryStore } from '../ports/deliveries.ts'
 import {

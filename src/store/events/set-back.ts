@@ -2,9 +2,10 @@
  * Repairs after the clock was set back: due times and ends of leases that were written before lie further
  * ahead than anything waits, and nothing would become due until the clock is there again.
  */
+
 import { type RawBuilder, sql } from 'kysely'
 import type { EndpointId } from '#kernel/ids.ts'
-import type { StoreParts } from '../engine/rows.ts'
+import type { StoreParts } from '../engine/engine.ts'
 import { type Db, isAfter, moment } from '../engine/tables.ts'
 import type { WaitLimits } from '../ports/waits.ts'
 import { healths } from './claims.ts'

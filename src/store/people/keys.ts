@@ -2,8 +2,10 @@
  * API keys: hashes, never keys. `findCaller` is the most frequent query of the service: one statement over
  * two unique indexes. Callers decide with their clock whether a key has expired.
  */
+
 import { type KeyId, newId } from '#kernel/ids.ts'
-import { countRows, type StoreParts } from '../engine/rows.ts'
+import type { StoreParts } from '../engine/engine.ts'
+import { countRows } from '../engine/rows.ts'
 import { type Db, isAfter, isDue, isUnsetOrBefore, moment, momentOrNull } from '../engine/tables.ts'
 import { type KeyRow, type KeyStore, maxEndedKeys, type NewKey } from '../ports/keys.ts'
 import { demandUser, lockUser } from './users.ts'

@@ -5,8 +5,8 @@
  */
 import type { SessionId } from '#kernel/ids.ts'
 import { isBrokenReference } from '../engine/broken-reference.ts'
-import type { Engine } from '../engine/engine.ts'
-import { hasChanged, type SealingParts } from '../engine/rows.ts'
+import type { Engine, SealingParts } from '../engine/engine.ts'
+import { hasChanged } from '../engine/rows.ts'
 import { type Db, isAfter, isBefore, isUnsetOrBefore, moment } from '../engine/tables.ts'
 import type {
   NewOAuthGrant,

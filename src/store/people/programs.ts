@@ -2,8 +2,10 @@
  * Programs that read SimpleFIN, by the hashes of their tokens (table `programs`). Spending a token is one
  * statement.
  */
+
 import { type ConnectionId, newId, type ProgramId } from '#kernel/ids.ts'
-import { countRows, type StoreParts } from '../engine/rows.ts'
+import type { StoreParts } from '../engine/engine.ts'
+import { countRows } from '../engine/rows.ts'
 import { type Db, isAfter, isDue, isUnsetOrBefore, moment } from '../engine/tables.ts'
 import {
   maxPrograms,

@@ -2,9 +2,11 @@
  * Second factors and recovery codes. A code is consumed by one conditional update, so that it is accepted
  * once; the writes that add or replace lock the user's row first, like all writes to a user's data.
  */
+
 import { sql } from 'kysely'
 import type { UserId } from '#kernel/ids.ts'
-import { hasChanged, type SealingParts } from '../engine/rows.ts'
+import type { SealingParts } from '../engine/engine.ts'
+import { hasChanged } from '../engine/rows.ts'
 import { type Db, moment } from '../engine/tables.ts'
 import type { SecondFactorStore } from '../ports/second-factors.ts'
 import type { Sealer } from '../seal.ts'

@@ -3,8 +3,8 @@
  * valid; this file only sweeps old ones.
  */
 import { newId, type SessionId, type UserId } from '#kernel/ids.ts'
-import type { Engine } from '../engine/engine.ts'
-import { countChanged, findFirst, hasChanged, type StoreParts } from '../engine/rows.ts'
+import type { Engine, StoreParts } from '../engine/engine.ts'
+import { countChanged, findFirst, hasChanged } from '../engine/rows.ts'
 import { type Db, isBefore, moment } from '../engine/tables.ts'
 import type { SessionStore } from '../ports/sessions.ts'
 import { maxSessions } from '../ports/sessions.ts'

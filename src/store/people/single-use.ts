@@ -2,9 +2,11 @@
  * Tokens of mailed links, by their SHA-256 (table `mailed_links`). Using one is a single conditional
  * statement.
  */
+
 import { comparableEmails } from '#contract/email.ts'
 import { isBrokenReference } from '../engine/broken-reference.ts'
-import { countChanged, countRows, type StoreParts } from '../engine/rows.ts'
+import type { StoreParts } from '../engine/engine.ts'
+import { countChanged, countRows } from '../engine/rows.ts'
 import { type Db, isAfter, isBefore, moment } from '../engine/tables.ts'
 import { OwnerGoneError } from '../failure.ts'
 import type { NewSingleUse, SingleUseStore } from '../ports/single-use.ts'

@@ -4,8 +4,7 @@
  */
 import { sql } from 'kysely'
 import type { UserId } from '#kernel/ids.ts'
-import type { Engine } from '../engine/engine.ts'
-import type { StoreParts } from '../engine/rows.ts'
+import type { Engine, StoreParts } from '../engine/engine.ts'
 import type { Db } from '../engine/tables.ts'
 import type { UsageRow, UsageStore } from '../ports/usage.ts'
 

@@ -5,8 +5,8 @@
 import { type RawBuilder, sql } from 'kysely'
 import { Provider } from '#contract/resources.ts'
 import type { ConnectionId, SyncRunId } from '#kernel/ids.ts'
-import type { Engine } from '../engine/engine.ts'
-import { hasChanged, type StoreParts } from '../engine/rows.ts'
+import type { Engine, StoreParts } from '../engine/engine.ts'
+import { hasChanged } from '../engine/rows.ts'
 import { type Db, isAfter, isDue, moment, momentOrNull } from '../engine/tables.ts'
 import type {
   ClaimedSync,
