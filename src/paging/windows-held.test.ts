@@ -147,15 +147,23 @@ test('a row that is twice on one page is shown once', async () => {
   assert.deepEqual(await stage.ids(process, 0, 9), idsOf(0, 6))
 })
 
-test('R18: numbered pages with fewer rows than their total are not the whole list', async () => {
-  const { world, stage, process } = makeScene(12, { paging: 'number' })
-  const { read } = world.reader
-  Object.assign(world.reader, {
-    async read(...given: Parameters<typeof read>) {
-      return { ...(await read(...given)), total: 13 }
-    },
-  })
-  await assert.rejects(stage.ids(process, 0, 20), /rows moved/)
+test('R18: numbered pages with fewer or more rows than their total are not the whole list', async () => {
+  for (const [total, isShort] of [
+    [13, false],
+    [11, false],
+    [3, true],
+  ] as const) {
+    const { world, stage, process } = makeScene(12, { paging: 'number' })
+    const { read } = world.reader
+    Object.assign(world.reader, {
+      async read(...given: Parameters<typeof read>) {
+        const page = await read(...given)
+        // An adapter asks for nothing beyond the total.
+        return { ...page, total, ...(isShort ? { next: null, ahead: [] } : {}) }
+      },
+    })
+    await assert.rejects(stage.ids(process, 0, 20), /rows moved/)
+  }
 })
 
 test('R18: the second look sees rows that arrived above or inside the first page with the same total, and another total', async () => {

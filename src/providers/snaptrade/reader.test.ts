@@ -29,7 +29,15 @@ test('the next page starts with the last row that came, further full pages are k
   assert.deepEqual(open(null, 1000, { offset: 0, limit: 1000, total: 2000 }).ahead, ['1998'])
   const last = open('4000', 200, { offset: 4000, limit: 1000, total: 4200 })
   assert.deepEqual([last.next, last.ahead, last.length], [null, [], 200])
-  assert.deepEqual(open('3000', 1000, { offset: 3000, total: 4000 }).next, null)
+})
+
+test('R18: a full page is never the last one, whatever its total says', () => {
+  for (const total of [4000, 1000, 0]) {
+    const full = open('3000', 1000, { offset: 3000, total })
+    assert.deepEqual([full.next, full.ahead], ['3999', []])
+  }
+  const end = open('3999', 1, { offset: 3999, total: 4000 })
+  assert.deepEqual([end.next, end.ahead], [null, []])
 })
 
 test('a short page in the middle is followed without a gap', () => {

@@ -155,8 +155,10 @@ function readPaging(
   if (given !== null && given !== offset)
     throw malformed('a page starts at another offset than asked')
   // A page without a new row before the total: rows were removed, or the login ended. The count shows it.
-  if (end >= total || length <= (offset === 0 ? 0 : overlap))
-    return { next: null, ahead: [], total }
+  // After a full page the next one is asked for whatever the total says: a total that is too small would
+  // leave out rows in silence.
+  const isLast = end >= total && length < pageSize
+  if (isLast || length <= (offset === 0 ? 0 : overlap)) return { next: null, ahead: [], total }
   const ahead: PageCursor[] = []
   if (length === pageSize) {
     const step = pageSize - overlap
