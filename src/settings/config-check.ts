@@ -140,7 +140,7 @@ function findIdleSettings(config: Draft, given: Given): string[] {
   }
   if (given('DATABASE_URL') && !given('REDIS_URL')) {
     warnings.push(
-      'REDIS_URL is not set: limits, breakers and cached answers are per process. Several processes need it.',
+      'REDIS_URL is not set: limits, breakers, cached answers and what a walk has read are per process. Several processes need it.',
     )
   }
   for (const name of providerNames) {
