@@ -182,7 +182,9 @@ async function exchange(server: Server, call: Call): Promise<{ response: Respons
       redirect: 'error',
       signal,
     })
-    return { response, text: await readText(response) }
+    const text = await readText(response)
+    // What is no admin API may repeat what it was sent.
+    return { response, text: response.ok ? text : text.replaceAll(server.token, '[secret]') }
   } catch (error) {
     if (error instanceof Refusal) throw error
     if (signal.aborted) {

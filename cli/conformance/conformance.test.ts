@@ -152,6 +152,26 @@ test('a server that lets every request wait, or answers with megabytes, ends the
   assert((await run()).requests <= 8)
 })
 
+test('a server that repeats the key or the admin token in a refusal does not bring it onto the terminal', async (t) => {
+  const server = createServer(({ headers }, response) => {
+    const error = { message: `no: ${headers.authorization}`, details: [headers.authorization] }
+    response.writeHead(401, { 'content-type': 'application/json' }).end(JSON.stringify({ error }))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const secret = 'a-secret-of-theirs'
+  for (const [args, options] of [
+    [['conformance', '--base-url', url, '--key', secret], {}],
+    [['users', 'list'], { environment: { ADMIN_URL: url, ADMIN_TOKEN: secret } }],
+  ] as const) {
+    const { code, out, err } = await runCommand(args, options)
+    assert.equal(code, 1)
+    assert.match(err, /no: Bearer \[secret\]/)
+    assert(!(out + err).includes(secret))
+  }
+})
+
 test('a key that the server does not know, and a server that is not there, are said in one sentence', async () => {
   const ask = (url: string, key: string) =>
     runCommand(['conformance', '--base-url', url, '--key', key])

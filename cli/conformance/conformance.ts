@@ -50,8 +50,7 @@ export async function runConformance(start: ConformanceStart, terminal: Outside)
   // A header cannot carry it, and the message of that failure would repeat it.
   if (!/^[\x21-\x7e]+$/.test(secret)) throw refusal('The key has characters that no key has')
   if (start.of === 'receiver' && !isSecret(secret)) throw refusal(secretRule)
-  // A server may repeat what it was sent.
-  const hide = (text: string) => text.replaceAll(secret, '[secret]')
+  const hide = (text: string) => withoutSecret(text, secret)
   const found = (finding: CheckFinding) => {
     if (!start.json) terminal.out(hide(renderFinding(finding)))
   }
@@ -89,22 +88,24 @@ async function examineServer(
     tell: (line) => terminal.err(`${line}\n`),
   })
   const session = makeSession(client, Date.now)
-  await expectAccess(session)
+  await expectAccess(session, key)
   return examine(serverSubjects, session, { isQuick, found })
 }
 
 /** Without access every check would fail or be skipped, which would say nothing of the server. */
-async function expectAccess({ client }: CheckSession): Promise<void> {
+async function expectAccess({ client }: CheckSession, key: string): Promise<void> {
   try {
     const answer = await client.once('/v1/connections')
     if (answer.status !== 401 && answer.status !== 403) return
-    throw refusal(
-      `The server refuses this key: ${answer.status} ${String(errorOf(answer).message)}`,
-    )
+    const message = withoutSecret(String(errorOf(answer).message), key)
+    throw refusal(`The server refuses this key: ${answer.status} ${message}`)
   } catch (error) {
     if (!(error instanceof CheckFailure)) throw error
     throw refusal(`${client.baseUrl}: ${error.seen}`)
   }
 }
+
+/** A server may repeat what it was sent. */
+const withoutSecret = (text: string, secret: string) => text.replaceAll(secret, '[secret]')
 
 const refusal = (message: string) => new Refusal({ error: { message } })
