@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClaimProgram } from '#auth/programs/claim-program.ts'
 import { type ApiError, apiError } from '#contract/errors.ts'
-import type { LeaseStore, WindowStore } from '#fast/port.ts'
+import type { Lease, LeaseStore, WindowStore } from '#fast/port.ts'
 import type { CacheResult, Gate } from '#gate/gate.ts'
 import { type IdentifyProgram, type Program, shownPrefix } from '#gate/identify-program.ts'
 import { guess, type Throttle, toVisitor } from '#gate/throttle.ts'
@@ -52,6 +52,8 @@ export type SimplefinLane = (request: IncomingMessage, response: ServerResponse)
  * end, so a request above the pace waits.
  */
 const [requestsPerSecond, requestsAtOnce, windowMs, maxWaits] = [10, 2, 1000, 5]
+/** Of all programs of a person: one answer can have every row of seven years. */
+const requestsOfPerson = 4
 
 /** The request as far as it is known. */
 interface Progress {
@@ -169,25 +171,34 @@ interface Wanted {
   readonly onCache: (cache: CacheResult) => void
 }
 
-/** One of the program's places among the requests in flight. */
+/** Holds one of the program's places among the requests in flight, and one of its person's. */
 async function readHeld(
   options: SimplefinOptions,
   program: Program,
   wanted: Wanted,
 ): Promise<string> {
   const { windows, leases } = options
-  const held = await leases.acquire(`simplefin:${program.id}`, requestsAtOnce)
-  if (held.lease === null) {
-    throw apiError('too_many_concurrent', {
-      retryAfterSeconds: Math.max(1, Math.ceil(held.retryMs / 1000)),
-    })
-  }
+  const own = await takePlace(leases, program.id, requestsAtOnce)
   try {
-    await waitForTurn(windows, program, wanted.signal)
-    return await read(options, program, wanted)
+    const shared = await takePlace(leases, program.caller.userId, requestsOfPerson)
+    try {
+      await waitForTurn(windows, program, wanted.signal)
+      return await read(options, program, wanted)
+    } finally {
+      await shared.release()
+    }
   } finally {
-    await held.lease.release()
+    await own.release()
   }
+}
+
+/** @throws ApiError `too_many_concurrent` */
+async function takePlace(leases: LeaseStore, of: string, atOnce: number): Promise<Lease> {
+  const held = await leases.acquire(`simplefin:${of}`, atOnce)
+  if (held.lease !== null) return held.lease
+  throw apiError('too_many_concurrent', {
+    retryAfterSeconds: Math.max(1, Math.ceil(held.retryMs / 1000)),
+  })
 }
 
 /** @throws ApiError `rate_limited` where other requests were first again and again. */

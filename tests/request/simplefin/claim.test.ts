@@ -1,6 +1,7 @@
 /** Setup tokens and access URLs: spent once, refused alike, and never in a log. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { bind, openAccess, openWorld } from './world.ts'
 
 test('a claim is 200, plain text, the access URL alone, whatever headers a client sends', async (t) => {
@@ -163,6 +164,29 @@ test('a program that asks without a pause is slowed down, not refused; a third r
     [...Array.from({ length: 12 }, () => 200), 429],
     'a first import of hundreds of windows comes to its end',
   )
+})
+
+test('all programs of a person have four requests at once together, and those of others are apart', async (t) => {
+  const world = await openWorld(t, { providers: [] })
+  const programs = [await openAccess(world), await openAccess(world), await openAccess(world)]
+  const stranger = bind(world.service, await world.service.createUser())
+  const other = await openAccess(stranger)
+  for (const access of [...programs, other]) {
+    // As many as a program may ask in a second: the next ones wait.
+    for (let count = 0; count < 10; count += 1) await world.read(access, '/accounts')
+  }
+  const asked = programs.flatMap((access) => [access, access])
+  const refused: number[] = []
+  const answers = [...asked, other].map(async (access) => {
+    const { status } = await world.read(access, '/accounts')
+    if (status !== 200) refused.push(status)
+    return status
+  })
+  while (refused.length < 2) await sleep(5)
+  world.service.clock.advance(1000)
+  await Promise.all(answers)
+  assert.deepEqual(refused, [429, 429])
+  assert.equal(await answers.at(-1), 200)
 })
 
 test('a program sees the connections that were chosen for it, and another person’s do not exist', async (t) => {
