@@ -23,7 +23,11 @@ import {
 import { failLinking } from './linking-failed.ts'
 
 export type OwnKeyEnd =
-  | { readonly kind: 'linked'; readonly connections: readonly ConnectionRow[] }
+  | {
+      readonly kind: 'linked'
+      readonly connections: readonly ConnectionRow[]
+      readonly isRenewal: boolean
+    }
   | { readonly kind: 'waiting'; readonly attempt: LinkingName }
 
 /**
@@ -51,7 +55,7 @@ export function makeConnectByKey(deps: ActionDeps): ConnectByKey {
     const work = async (stop: AbortSignal) => {
       try {
         const connections = await linkNow(deps, by, { userId, credentials, stop })
-        state.end = () => ({ kind: 'linked', connections })
+        state.end = () => ({ kind: 'linked', connections, isRenewal: renews !== null })
         if (state.kept !== null) await succeed(deps, await state.kept, connections)
       } catch (error) {
         state.end = () => {

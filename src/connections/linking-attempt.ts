@@ -33,8 +33,12 @@ export type LinkingOutcome = 'waiting' | 'unread' | 'linked' | LinkingFailure
 
 /** What a person is told of a link, whenever they ask. */
 export type LinkingState =
-  /** Also for a renewal. */
-  | { readonly kind: 'linked'; readonly connections: readonly ConnectionRow[] }
+  | {
+      readonly kind: 'linked'
+      readonly connections: readonly ConnectionRow[]
+      /** A connection that was there before was renewed. */
+      readonly isRenewal: boolean
+    }
   /** The return is being read, or the provider does not list the consent or its accounts yet. */
   | {
       readonly kind: 'waiting'

@@ -33,7 +33,8 @@ async function describeLinked({ store }: ActionDeps, row: LinkingRow): Promise<L
     row,
     living.map((one) => ({ ...one, isNew: isNew(one) })),
   )
-  return connections.length === 0 ? { kind: 'over' } : { kind: 'linked', connections }
+  const isRenewal = connections.some(({ id }) => id === row.connectionId)
+  return connections.length === 0 ? { kind: 'over' } : { kind: 'linked', connections, isRenewal }
 }
 
 interface Candidate {

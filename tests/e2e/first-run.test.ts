@@ -56,7 +56,7 @@ for (const javaScriptEnabled of [true, false]) {
     await page.getByText('Made-up banks and a broker are linked').waitFor()
     await button(page, 'Make a key').click()
     await page.getByLabel('Name').fill('first')
-    await button(page, 'Create the key').click()
+    await button(page, 'Create key').click()
     const command = page.getByText(/^curl -s/)
     await command.waitFor()
     assert.equal(await button(page, 'Copy the command').count(), javaScriptEnabled ? 1 : 0)

@@ -170,7 +170,7 @@ for (const javaScriptEnabled of [true, false]) {
     await signIn(page, person)
     await page.waitForURL(`${base}/keys`)
     await page.getByLabel('Name').fill('laptop')
-    await button(page, 'Create the key').click()
+    await button(page, 'Create key').click()
     const key = await page.locator('output[name=secret]').innerText()
     assert.equal(await button(page, 'Copy the key').count(), javaScriptEnabled ? 1 : 0)
     const answer = await fetch(`${base}/v1/accounts`, {
@@ -290,7 +290,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
       await page.goto(`${base}/keys`)
       await look('no keys')
       await page.getByLabel('Name').fill(name)
-      await button(page, 'Create the key').click()
+      await button(page, 'Create key').click()
       await page.locator('output[name=secret]').waitFor()
       await look('a new key')
       await page.getByRole('button', { name: /^Revoke/ }).click()

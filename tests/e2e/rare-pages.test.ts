@@ -99,7 +99,7 @@ for (const [width, colorScheme] of [
       .locator('main form input[name=token]')
       .evaluate((field) => field.setAttribute('value', 'another'))
     await page.getByLabel('Name').fill('one')
-    await press(page, 'Create the key')
+    await press(page, 'Create key')
     await heading(page, 'That form has expired')
     await look('expired form')
     await open(page, '/settings/delete')

@@ -44,12 +44,14 @@ function escapeHtml(text: string): string {
 
 /**
  * Text from outside, e.g. an agent's own name: one line, bounded, control and bidirectional characters made
- * visible, so that a name cannot change the sentence around it.
+ * visible, so that a name cannot change the sentence around it. Joiners stay where they join letters or emoji,
+ * as Persian, Indic names and emoji of families need them (Unicode, UAX #31 2.3).
  */
 export function foreignText(text: string, maxLength = 80): string {
   const visible = text.replace(
-    /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
-    (character) => `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`,
+    /((?<=[\p{L}\p{M}\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f])[\u200c\u200d](?=[\p{L}\p{Extended_Pictographic}]))|[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
+    (character, joiner: string | undefined) =>
+      joiner ?? `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`,
   )
   const characters = [...visible]
   return characters.length > maxLength ? `${characters.slice(0, maxLength - 1).join('')}…` : visible

@@ -150,6 +150,43 @@ test('the page lists accounts by name with masked numbers and no money', async (
   }
 })
 
+test('F3: a connection that was linked a moment ago is not called unchecked', async () => {
+  const person = await world.addPerson()
+  const { id } = await plant(person)
+  const jar = await world.enter(person)
+  for (const path of ['/', `/connections/${id}`]) {
+    const { text } = await jar.get(path)
+    assert.match(text, /read when you linked it|first check in progress/)
+    assert.doesNotMatch(text, /not checked in the last 30 days/)
+  }
+})
+
+test('F5: a connection whose syncs fail has the same words in the list, on the overview and on its page', async () => {
+  const person = await world.addPerson()
+  const row = await plant(person)
+  await addRun(row, 'unavailable')
+  const jar = await world.enter(person)
+  for (const path of ['/', '/connections', `/connections/${row.id}`]) {
+    const { text } = await jar.get(path)
+    assert.match(text, /<strong class="trouble">Sync failing<\/strong>/, path)
+    assert.doesNotMatch(text, /Working/, path)
+  }
+  const { text } = await jar.get(`/connections/${row.id}`)
+  assert.match(
+    text,
+    /Sync failing<\/strong>\. [^<]*did not answer\. It is tried again by itself\. Next attempt: /,
+  )
+})
+
+test('F6: after a renewal the error of the lost consent is not shown any more', async () => {
+  const person = await world.addPerson()
+  const row = await plant(person)
+  await addRun(row, 'consent_lost')
+  const { text } = await (await world.enter(person)).get(`/connections/${row.id}`)
+  assert.match(text, /Working/)
+  assert.doesNotMatch(text, /Last error/)
+})
+
 test('an account of points has no currency, which is said in a word', async () => {
   const person = await world.addPerson()
   const { id } = await plant(person, { accounts: [{ currency: 'XXX' }, { currency: 'NZD' }] })
@@ -197,7 +234,10 @@ test('a refresh that finds the consent lost says what it needs', async () => {
   try {
     const answer = await jar.post(`/connections/${row.id}/refresh`, hidden)
     assert.equal(answer.location, `/connections/${row.id}?done=lost`)
-    assert.match((await jar.get(answer.location ?? '')).text, /<strong>Expired\.<\/strong>/)
+    assert.match(
+      (await jar.get(answer.location ?? '')).text,
+      /<strong class="trouble">Expired<\/strong>/,
+    )
   } finally {
     consent.expiresAtMs = end
   }

@@ -42,7 +42,7 @@ function requestsWith(pending: PendingConsent | null): ConsentRequests {
 
 /** Nobody here has a connection. */
 const noConnections: PagesDoorOptions['connections'] = {
-  connectByKey: async () => ({ kind: 'linked', connections: [] }),
+  connectByKey: async () => ({ kind: 'linked', connections: [], isRenewal: false }),
   startLinking: async () => assert.fail('nothing is linked here'),
   linkingWays: [],
   listInstitutions: async () => null,

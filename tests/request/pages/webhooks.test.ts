@@ -71,6 +71,26 @@ async function settle(fields: Fields = {}) {
   return { person, jar, endpoint, path, page: { text: page.text, hidden: { token } } }
 }
 
+test('F7: a test event that the receiver refused is told as a problem, once', async () => {
+  answer = { status: 500, text: 'broken' }
+  const { jar, path, page } = await settle()
+  const tested = await jar.post(`${path}/test`, page.hidden)
+  const { text } = await jar.get(tested.location ?? '')
+  assert.match(
+    text,
+    /class="alert"[^>]*>Your receiver did not accept the test event: the endpoint answered 500\. /,
+  )
+  assert.doesNotMatch(text, /role="status"|500, the endpoint answered 500/)
+})
+
+test('F18: the problem of the event checkboxes stands in their field, in plain words', async () => {
+  const jar = await world.enter(await world.addPerson())
+  const answer = await add(jar, { events: [] })
+  assert.equal(answer.status, 400)
+  assert.match(answer.text, /<fieldset class="field" aria-describedby="events-problem">/)
+  assert.match(answer.text, /id="events-problem">Choose at least one</)
+})
+
 test('303: a visitor is redirected to the sign-in and back to the same page', async () => {
   assert.equal((await world.jar().get('/webhooks')).location, '/sign-in?return=%2Fwebhooks')
   const path = `/webhooks/${newId()}`
@@ -100,7 +120,7 @@ test('an endpoint is added, its secret is shown once, and a test event arrives t
   assert.match(shown.text, /aria-label="Deliveries"/)
   assert.match(shown.text, /: 200, accepted, \d+ ms.*thanks &lt;b&gt;/)
   assert.match(shown.text, /delivered/)
-  assert.match(shown.text, /role="status">A test event was made\. Your receiver accepted it: 200, /)
+  assert.match(shown.text, /role="status">Your receiver accepted the test event: 200, /)
   assert.match(shown.text, /\(test event\)/)
   assert.doesNotMatch((await jar.get(path)).text, /\(test event\)/)
   const other = await settle()
@@ -115,7 +135,7 @@ test('the choice of events and of skipping empty ones is kept; no choice and a b
   const jar = await world.enter(person)
   const none = await add(jar, { events: [] })
   assert.equal(none.status, 400)
-  assert.match(none.text, /id="events-problem">The choice must name at least one/)
+  assert.match(none.text, /id="events-problem">Choose at least one/)
   const bad = await add(jar, { url: 'ftp://<x>', skipEmpty: 'true', events: 'trades.synced' })
   assert.equal(bad.status, 400)
   assert.match(bad.text, /id="url"[^>]*value="ftp:\/\/&lt;x&gt;"[^>]*aria-invalid="true"/)
@@ -164,7 +184,7 @@ test('a failed delivery shows the answer of the receiver, and is sent again on r
   answer = { status: 410, text: 'gone' }
   await jar.post(`${path}/test`, page.hidden)
   const gone = await jar.get(path)
-  assert.match(gone.text, /410, /)
+  assert.match(gone.text, /the endpoint answered 410/)
   assert.match(gone.text, /Your receiver answered 410 Gone/)
   answer = { status: 200, text: 'back' }
   await jar.post(`${path}/enable`, page.hidden)
@@ -244,6 +264,6 @@ test('ten minutes after the password no endpoint is added and no secret replaced
   assert.equal(late.location, '/sign-in?return=%2Fwebhooks')
   const created = await jar.post('/webhooks', { ...page.hidden, url, events: 'trades.synced' })
   assert.equal(created.location, '/sign-in?return=%2Fwebhooks')
-  assert.match((await jar.get('/webhooks')).text, /give your password once more/)
+  assert.match((await jar.get('/webhooks')).text, /Confirm your password/)
   assert.equal((await endpointsOf(person)).length, 1)
 })

@@ -13,15 +13,18 @@ import { alertBox, doneBox, hidden } from '../layout.ts'
 import { renderDayAt, renderMoment } from '../moments.ts'
 import { type TableColumn, table } from '../table.ts'
 import {
+  currentFailureOf,
   nameOf,
   pathOf,
   renderFreshness,
+  renderNext,
   renderOutlook,
   renderReconnect,
+  renderState,
   shownStatusOf,
 } from './facts.ts'
 import { renderPicture } from './picture.ts'
-import { describeReason, describeRun } from './words.ts'
+import { describeReason, describeRun, describeSyncFailure } from './words.ts'
 
 /** What was done just now. */
 export const connectionDone = {
@@ -31,8 +34,8 @@ export const connectionDone = {
   asked:
     'Its provider takes long to answer. It is still being asked, for a minute or so; then a sync begins, and its result is listed below. This page looks again by itself.',
   soon: 'It was read less than a minute ago. Wait a moment before you refresh it again.',
-  linked: 'It is linked. Its rows arrive within a minute.',
-  reconnected: 'The connection is renewed. Its ids are the same as before.',
+  linked: 'Linked. Transactions arrive within a minute.',
+  reconnected: 'Reconnected. The ids are the same as before.',
   kept: 'Nothing was changed.',
 } as const
 
@@ -55,11 +58,12 @@ export function renderConnection(parts: ConnectionParts): Html {
   const { overview, done, message, zone } = parts
   const { row } = overview
   const status = shownStatusOf(row)
+  const failure = status.isBroken ? null : currentFailureOf(overview)
   return html`<p><a href="/connections">All connections</a></p>
 <h1><span class="foreign">${nameOf(row)}</span></h1>
 ${doneBox(done && [connectionDone[done], done === 'checked' && describeRate(row)])}
 ${alertBox(message)}
-<p><strong>${status.name}.</strong> ${status.sentence}</p>
+<p>${renderState(overview)}. ${failure === null ? status.sentence : html`${describeSyncFailure(failure.code, row.provider)} ${renderRetry(overview, zone)}`}</p>
 ${renderActions(parts)}
 <dl class="facts">
 <dt>Provider</dt><dd>${factsOf(row.provider).name}</dd>
@@ -72,6 +76,11 @@ ${renderAccounts(parts.accounts)}
 ${renderShared(overview)}
 <h2>Syncs</h2>
 ${renderRuns(parts)}`
+}
+
+/** When a failing sync is tried again. */
+function renderRetry(overview: ConnectionOverview, zone: string): Html {
+  return html`Next attempt: ${renderNext(overview, zone)}.`
 }
 
 /** Where a refresh cannot bring new rows each time. */

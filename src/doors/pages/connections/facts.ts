@@ -23,6 +23,19 @@ export function shownStatusOf({ provider, status }: ConnectionRow): StatusWords 
   return describeStatus({ provider, status: status === 'deleting' ? 'revoked' : status })
 }
 
+/** The last error as far as it still counts: a lost consent is over where the consent is active again. */
+export function currentFailureOf({ row, failure }: ConnectionOverview) {
+  return row.status === 'active' && failure?.code === 'consent_lost' ? null : failure
+}
+
+/** The state in one word, the same in all places; what needs somebody stands out. */
+export function renderState(overview: ConnectionOverview): Html {
+  const { name, isBroken } = shownStatusOf(overview.row)
+  if (isBroken) return html`<strong class="trouble">${name}</strong>`
+  if (currentFailureOf(overview) === null) return html`${name}`
+  return html`<strong class="trouble">Sync failing</strong>`
+}
+
 /** When, or what is said instead. */
 const at = (ms: number | null, zone: string, otherwise: string) =>
   ms === null ? otherwise : renderMoment(ms, zone)
@@ -31,9 +44,16 @@ const at = (ms: number | null, zone: string, otherwise: string) =>
 export function renderFreshness(overview: ConnectionOverview, zone: string): Html {
   const { row, accounts, lastSuccessAt, rowsReadAt } = overview
   const isBank = factsOf(row.provider).category === 'banking'
-  return html`<dt>Accounts</dt><dd>${accounts}, ${lastSuccessAt === null ? 'not checked in the last 30 days' : html`checked ${renderMoment(lastSuccessAt, zone)}`}</dd>
+  return html`<dt>Accounts</dt><dd>${accounts}, ${lastSuccessAt === null ? renderUnchecked(overview, zone) : html`checked ${renderMoment(lastSuccessAt, zone)}`}</dd>
 <dt>${isBank ? 'Balances, transactions' : 'Holdings, trades'}</dt><dd>${row.lastRefreshedAt === null ? 'read when a program asks' : html`as of ${renderMoment(row.lastRefreshedAt, zone)}`}</dd>
 ${rowsReadAt !== null && html`<dt>New rows for events</dt><dd>looked for ${renderMoment(rowsReadAt, zone)}</dd>`}`
+}
+
+/** Linking itself reads the accounts; the first sync follows within a minute. */
+function renderUnchecked({ row, failure, isSyncing }: ConnectionOverview, zone: string): Html {
+  if (isSyncing) return html`first check in progress`
+  if (failure !== null) return html`not checked in the last 30 days`
+  return html`read when you linked it, ${renderMoment(row.createdAt, zone)}`
 }
 
 /** The next sync alone, for a list. */
@@ -46,7 +66,8 @@ export function renderOutlook(
   overview: ConnectionOverview,
   { zone, now }: { readonly zone: string; readonly now: number },
 ): Html {
-  const { row, lastSuccessAt, failure } = overview
+  const { row, lastSuccessAt } = overview
+  const failure = currentFailureOf(overview)
   const { consentExpiresAt: end } = row
   return html`<dt>Next sync</dt><dd>${renderNext(overview, zone)}</dd>
 ${end !== null && html`<dt>Consent</dt><dd>${end <= now ? 'ended' : 'ends'} ${renderMoment(end, zone)}</dd>`}

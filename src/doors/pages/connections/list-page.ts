@@ -13,6 +13,7 @@ import {
   renderNext,
   renderOutlook,
   renderReconnect,
+  renderState,
   shownStatusOf,
 } from './facts.ts'
 import { renderPicture } from './picture.ts'
@@ -79,13 +80,6 @@ ${linkButton('outline')}`
 function renderEnd(end: number | null, zone: string, now: number): Html | null {
   if (end === null) return null
   return html` <small class="place">consent ${end <= now ? 'ended' : 'ends'} ${renderMoment(end, zone)}</small>`
-}
-
-/** A failing sync is told too, where the consent itself is fine. */
-export function renderState({ row, failure }: ConnectionOverview): Html {
-  const { name, isBroken } = shownStatusOf(row)
-  if (isBroken) return html`<strong class="trouble">${name}</strong>`
-  return failure === null ? html`${name}` : html`<strong>Sync failing</strong>`
 }
 
 export interface CardsParts extends Omit<ListParts, 'done'> {

@@ -6,7 +6,7 @@ import { makeOnce } from '#auth/sign-in/repeated-form.ts'
 import type { KeyRow } from '#store/ports/keys.ts'
 import { foreignText, type Html, html } from '../html.ts'
 import { alertBox, doneBox, field, hidden } from '../layout.ts'
-import { renderMoment } from '../moments.ts'
+import { renderDayAt, renderMoment } from '../moments.ts'
 import { renderQuestion } from '../question.ts'
 import { table } from '../table.ts'
 
@@ -70,7 +70,7 @@ function renderCreated({ name, key, url }: NonNullable<KeysParts['created']>): H
 function renderNew({ draft, formToken, mayCreate }: KeysParts): Html {
   if (!mayCreate) {
     return html`<h2>New key</h2>
-<p>To make a key, <a href="/sign-in?return=%2Fkeys">give your password once more</a>.</p>`
+<p><a href="/sign-in?return=%2Fkeys">Confirm your password</a> to create a key.</p>`
   }
   return html`<h2>New key</h2>
 ${alertBox(draft.message)}
@@ -78,7 +78,7 @@ ${alertBox(draft.message)}
 ${hidden('token', formToken)}${hidden('once', makeOnce())}
 ${field({ name: 'name', label: 'Name', type: 'text', autocomplete: 'off', value: draft.name, hint: 'What the key is for, e.g. “budget on the laptop”', problem: draft.problems.name })}
 ${field({ name: 'expires', label: 'Last day', type: 'date', autocomplete: 'off', value: draft.expires, isOptional: true, hint: 'The key is refused after this day. Empty: it does not expire', problem: draft.problems.expires })}
-<button type="submit">Create the key</button>
+<button type="submit">Create key</button>
 </form>`
 }
 
@@ -97,11 +97,16 @@ function renderTable(label: string, keys: readonly KeyRow[], { now, zone }: Keys
       },
       { name: 'Created', show: ({ createdAt }) => renderMoment(createdAt, zone) },
       { name: 'Last used', show: ({ lastUsedAt }) => moment(lastUsedAt) },
-      { name: 'Expires', show: ({ expiresAt }) => moment(expiresAt) },
+      { name: 'Expires', show: ({ expiresAt }) => renderEndDay(expiresAt, zone) },
       { name: 'Revoke', isPlain: true, show: (key) => renderEnd(key, toKeyStatus(key, now), zone) },
     ],
     keys,
   )
+}
+
+/** The last instant that counts: an expiry at midnight is shown as the end of the day before. */
+function renderEndDay(expiresAt: number | null, zone: string) {
+  return expiresAt === null ? 'never' : html`end of ${renderDayAt(expiresAt - 1, zone)}`
 }
 
 function renderEnd({ id, name, revokedAt }: KeyRow, status: KeyStatus, zone: string): Html {

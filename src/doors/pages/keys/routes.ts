@@ -88,6 +88,11 @@ async function create(context: PagesContext, turn: FormTurn): Promise<FastifyRep
   const { form, reply, visit } = turn
   const { user, session } = visit
   const typed = readForm(form)
+  if (typed.name === '') {
+    reply.code(400)
+    const problems = { name: 'Enter a name, so that you recognise the key later' }
+    return showKeys(context, turn, { ...emptyDraft, ...typed, problems })
+  }
   const expires = toExpiry(typed.expires.trim(), user)
   if (expires === undefined) {
     reply.code(400)
@@ -95,7 +100,7 @@ async function create(context: PagesContext, turn: FormTurn): Promise<FastifyRep
     return showKeys(context, turn, { ...emptyDraft, ...typed, problems })
   }
   try {
-    const input = { ...(typed.name === '' ? {} : { name: typed.name }), expires }
+    const input = { name: typed.name, expires }
     const { row, key } = await context.actions.createKey(toBy(visit), user.id, input)
     context.shownOnce.put(reply, session, path, { id: row.id, secret: key })
     return reply.redirect(path, 303)

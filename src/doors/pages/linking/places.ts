@@ -12,10 +12,10 @@ export const listPath = '/connections'
 export const waitingPath = (attempt: string) => `/connections/waiting/${attempt}`
 
 /** The page of one new connection, or the list when there are several. */
-export function toLinked(rows: readonly ConnectionRow[]): string {
+export function toLinked(rows: readonly ConnectionRow[], isRenewal = false): string {
   const [only, ...others] = rows
   return only !== undefined && others.length === 0
-    ? `${listPath}/${only.id}?done=linked`
+    ? `${listPath}/${only.id}?done=${isRenewal ? 'reconnected' : 'linked'}`
     : `${listPath}?done=linked`
 }
 

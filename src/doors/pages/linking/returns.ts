@@ -80,7 +80,7 @@ type End = Exclude<Arrival, { readonly kind: 'waiting' }>
 function showEnd(context: PagesContext, { visit, reply }: SignedInRequest, end: End): FastifyReply {
   switch (end.kind) {
     case 'linked':
-      return reply.redirect(toLinked(end.connections), 303)
+      return reply.redirect(toLinked(end.connections, end.isRenewal), 303)
     case 'failed': {
       const again = toAgain(end.provider, end.connectionId)
       const name = nameOf(context, end.provider)

@@ -42,11 +42,11 @@ export interface EndpointParts {
 }
 
 export function renderEndpoint(parts: EndpointParts): Html {
-  const { endpoint, done, message, secret } = parts
+  const { endpoint, message, secret } = parts
   const health = describeHealth(endpoint)
   return html`<p><a href="/webhooks">All endpoints</a></p>
 <h1><span class="foreign">${showUrl(endpoint)}</span></h1>
-${doneBox(done && [endpointDone[done], done === 'tested' && parts.test !== null && ` ${describeTest(parts.test)}`])}
+${renderDone(parts)}
 ${alertBox(message)}
 ${secret !== null && renderSecret(secret)}
 <dl class="facts">
@@ -60,14 +60,21 @@ ${parts.deliveries.length === 0 ? html`<p>Nothing was sent yet. Send a test even
 ${parts.older !== null && html`<p><a href="${parts.older}">Older deliveries</a></p>`}`
 }
 
+/** A test event that the receiver refused is a problem, not a success. */
+function renderDone({ done, test }: EndpointParts): Html | null {
+  if (done !== 'tested' || test === null) return doneBox(done && endpointDone[done])
+  const isRefused = (test.attempts.at(-1)?.failure ?? null) !== null
+  return isRefused ? alertBox(describeTest(test)) : doneBox(describeTest(test))
+}
+
 /** What became of a test event, as far as it is known. */
 function describeTest({ attempts }: DeliveryRow): string {
   const attempt = attempts.at(-1)
-  if (attempt === undefined) return 'It was not sent yet: it is marked below.'
+  if (attempt === undefined) return 'The test event was not sent yet: it is marked below.'
   const { status, failure, durationMs } = attempt
   return failure === null
-    ? `Your receiver accepted it: ${status}, after ${durationMs} ms.`
-    : `Your receiver did not accept it: ${status === null ? '' : `${status}, `}${failure}. It is tried again.`
+    ? `Your receiver accepted the test event: ${status}, after ${durationMs} ms.`
+    : `Your receiver did not accept the test event: ${failure}. It is tried again.`
 }
 
 function renderSecret(secret: string): Html {
@@ -140,9 +147,8 @@ function renderAttempt(
   { at, status, failure, durationMs, response }: AttemptRow,
   zone: string,
 ): Html {
-  const result = failure ?? 'accepted'
   const answer = response === null || response === '' ? null : foreignText(response, 200)
-  return html`<li>${renderMoment(at, zone)}: ${status ?? 'no answer'}, ${result}, ${durationMs} ms${answer !== null && html`<small class="place">Answer: <span class="answer">${answer}</span></small>`}</li>`
+  return html`<li>${renderMoment(at, zone)}: ${failure ?? html`${status}, accepted`}, ${durationMs} ms${answer !== null && html`<small class="place">Answer: <span class="answer">${answer}</span></small>`}</li>`
 }
 
 /** What the page asks before a change that cannot be undone. */

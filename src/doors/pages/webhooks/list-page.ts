@@ -72,7 +72,7 @@ export function listEvents({ events, skipEmpty }: EndpointRow): string {
 function renderNew({ draft, formToken, mayCreate }: EndpointsParts): Html {
   if (!mayCreate) {
     return html`<h2>New endpoint</h2>
-<p>To add one, <a href="/sign-in?return=%2Fwebhooks">give your password once more</a>.</p>`
+<p><a href="/sign-in?return=%2Fwebhooks">Confirm your password</a> to add one.</p>`
   }
   const { problems } = draft
   return html`<h2>New endpoint</h2>
@@ -80,10 +80,10 @@ ${alertBox(draft.message)}
 <form method="post" action="/webhooks" novalidate class="narrow">
 ${hidden('token', formToken)}${hidden('once', makeOnce())}
 ${field({ name: 'url', label: 'Address', type: 'url', autocomplete: 'off', value: draft.url, hint: 'The URL of your receiver, e.g. https://example.com/hook', problem: problems.url })}
-<fieldset${problems.events !== undefined && html` aria-describedby="events-problem"`}>
+<fieldset class="field"${problems.events !== undefined && html` aria-describedby="events-problem"`}>
 <legend>Receives</legend>
 ${eventTypes.map((type) => html`<label><input type="checkbox" name="events" value="${type}"${draft.events.includes(type) && html` checked`}>${eventWords[type]} (<code>${type}</code>)</label>`)}
-${problems.events !== undefined && html`<small class="problem" id="events-problem">${problems.events}</small>`}
+${problems.events !== undefined && html`<small class="problem" id="events-problem">Choose at least one</small>`}
 </fieldset>
 <label><input type="checkbox" name="skipEmpty" value="true"${draft.skipEmpty && html` checked`}>Send nothing when a sync finds no new and no changed row</label>
 <button type="submit">Add the endpoint</button>
