@@ -83,7 +83,11 @@ const rules = `## Rules for several variables
 function toExampleLine([name, setting]: [string, Setting<unknown>]): string {
   const value = setting.fallback === null ? '' : setting.defaultText
   const note = setting.fallback === null ? ` Default: ${toDefault(setting)}.` : ''
-  return `# ${(setting.meaning + note).replaceAll('`', '')}\n#${name}=${value}`
+  // A link of the page becomes the path of its document in the clone.
+  const words = (setting.meaning + note)
+    .replaceAll('`', '')
+    .replace(/\[[^\]]*\]\(([^)]*)\)/g, 'docs/$1')
+  return `# ${words}\n#${name}=${value}`
 }
 
 function makeExample(): string {

@@ -71,6 +71,11 @@ const promised =
 /** Read by `tributary setup` alone. */
 const promisedToSetup = ['AKAHU_USER_TOKEN', 'UP_TOKEN']
 
+test('.env.example is plain text: it names documents by their path and has no link', () => {
+  assert.doesNotMatch(readText('.env.example'), /\]\(/)
+  assert.match(readText('.env.example'), /docs\/operations\/install\.md#mail/)
+})
+
 test('every promised environment variable is read, documented and in .env.example, and no other', () => {
   const sorted = [...promised].sort()
   const inExample = [...readText('.env.example').matchAll(/^#([A-Z_]+)=/gm)].map(([, name]) => name)
