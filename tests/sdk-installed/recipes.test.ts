@@ -1,6 +1,6 @@
 /**
- * The recipes with the programs themselves: beancount, hledger, ledger, ofxdump, and the scripts for Google
- * Sheets and n8n.
+ * The recipes with the programs themselves: beancount, hledger, ledger, ofxdump, the scripts for Google
+ * Sheets and n8n, and the queries of the dashboard for Grafana.
  */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
@@ -169,4 +169,41 @@ test('n8n: the code of the workflow accepts what the service signed, and refuses
   assert.deepEqual(check(timestamp, secret), [{ json: { id: 'e1', event: JSON.parse(text) } }])
   assert.throws(() => check(timestamp, mintSecret()), /not signed/)
   assert.throws(() => check(timestamp - 3600, secret), /too old/)
+})
+
+test('Grafana: each panel’s query, with every page that Infinity asks for, gives its columns, each row once', async () => {
+  const file = join(root, 'docs/recipes/files/grafana-dashboard.json')
+  const { panels } = JSON.parse(await readFile(file, 'utf8'))
+  assert.equal(panels.length, 2)
+  const headers = { authorization: `Bearer ${environment.TRIBUTARY_API_KEY}` }
+  for (const { title, targets } of panels) {
+    const [target] = targets
+    assert.deepEqual([target.type, target.source, target.parser], ['json', 'url', 'backend'])
+    const variables: Record<string, string> = {
+      connection: account.connectionId,
+      account: account.id,
+      '__from:date:YYYY-MM-DD': '2026-08-01',
+    }
+    const path = target.url.replace(
+      /\$\{([^}]+)\}/g,
+      (_: string, name: string) => variables[name] ?? assert.fail(name),
+    )
+    const rows: Record<string, unknown>[] = []
+    // It asks for all pages, also for those behind the end.
+    for (let page = 0; page < (target.pagination_max_pages ?? 1); page += 1) {
+      const url = new URL(service.baseUrl + path)
+      if (target.pagination_mode === 'offset') {
+        const size = target.pagination_param_size_value
+        const offset = target.pagination_param_offset_value + page * size
+        url.searchParams.append(target.pagination_param_size_field_name, `${size}`)
+        url.searchParams.append(target.pagination_param_offset_field_name, `${offset}`)
+      }
+      const answer = await fetch(url, { headers })
+      assert.equal(answer.status, 200, `${title}: ${url.search}`)
+      const body = (await answer.json()) as Record<string, Record<string, unknown>[]>
+      rows.push(...(body[target.root_selector] ?? assert.fail('no rows')))
+    }
+    assert.equal(rows.length, target.pagination_mode === 'offset' ? amounts.length : 1, title)
+    for (const { selector } of target.columns) assert(selector in (rows[0] ?? {}), selector)
+  }
 })
