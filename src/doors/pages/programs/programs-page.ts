@@ -93,22 +93,21 @@ ${draft.problems.connections !== undefined && html`<p id="connections-problem" c
 
 function renderTable({ programs, connections, now, zone }: ProgramsParts): Html {
   const names = new Map(connections.map(({ id, institutionName }) => [id, institutionName]))
-  const toSeen = (ids: ProgramRow['connections']) =>
-    ids === null
-      ? 'everything'
-      : ids.flatMap((id) => names.get(id) ?? []).join(', ') || 'nothing: what was chosen is gone'
+  const showSeen = ({ connections: ids }: ProgramRow) => {
+    if (ids === null) return 'everything'
+    const seen = ids.flatMap((id) => names.get(id) ?? [])
+    if (seen.length === 0) return 'nothing: what was chosen is gone'
+    return html`<span class="foreign">${foreignText(seen.join(', '))}</span>`
+  }
   return table<ProgramRow>(
     'Programs',
     [
       {
         name: 'Program',
         show: ({ name, repeatedAt }) =>
-          html`<span class="foreign">${foreignText(name)}</span>${repeatedAt !== null && html` <strong>Its setup token was presented again ${renderMoment(repeatedAt, zone)}: if that was not you, end its access.</strong>`}`,
+          html`<span class="foreign">${foreignText(name)}</span>${repeatedAt !== null && html` <strong class="place">Its setup token was presented again ${renderMoment(repeatedAt, zone)}: if that was not you, end its access.</strong>`}`,
       },
-      {
-        name: 'Sees',
-        show: (row) => html`<span class="foreign">${foreignText(toSeen(row.connections))}</span>`,
-      },
+      { name: 'Sees', show: showSeen },
       { name: 'Made', show: ({ createdAt }) => renderMoment(createdAt, zone) },
       {
         name: 'Last used',
