@@ -6,7 +6,7 @@
 import type { Account, Balance } from '#contract/resources.ts'
 import type { ExportedRow, Exporter, ExportSubject } from '#exports/exporter.ts'
 import { makeExporter } from '#exports/make-exporter.ts'
-import type { Environment } from '#settings/config-types.ts'
+import type { Environment } from '#settings/environment-file.ts'
 import { ApiError, Tributary, TributaryError } from '../sdk/typescript/index.js'
 import type { ExportStart } from './export-command.ts'
 import { toPrintable } from './printable.ts'

@@ -4,7 +4,7 @@
  */
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import type { Environment } from '#settings/config-types.ts'
+import type { Environment } from '#settings/environment-file.ts'
 import { findForgery } from '#webhooks/sign.ts'
 import { toPrintable } from './printable.ts'
 import { type Server as AdminServer, callServer, findServer, Refusal } from './server.ts'

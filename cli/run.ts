@@ -4,7 +4,7 @@
  * standard error.
  */
 
-import type { Environment } from '#settings/config-types.ts'
+import type { Environment } from '#settings/environment-file.ts'
 import packageFile from '../package.json' with { type: 'json' }
 import type { Command } from './command.ts'
 import { mcpDoctor } from './commands.ts'

@@ -6,7 +6,7 @@
 import { readFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Environment } from '#settings/config-types.ts'
+import type { Environment } from '#settings/environment-file.ts'
 import {
   type EnvironmentFile,
   EnvironmentFileError,

@@ -4,7 +4,8 @@
  * `src/store/copy-store.ts`.
  */
 import { describeStartFailure } from '#app/welcome.ts'
-import type { Config, Environment } from '#settings/config-types.ts'
+import type { Config } from '#settings/compose.ts'
+import type { Environment } from '#settings/environment-file.ts'
 import { loadSecrets, SecretsError } from '#settings/secrets.ts'
 import { ConfigError, readConfig } from '#src/config.ts'
 import { EnvironmentFileError, readEnvironmentFile } from '#src/settings/environment-file.ts'

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { inspect } from 'node:util'
-import type { Environment } from '#settings/config-types.ts'
+import type { Environment } from '#settings/environment-file.ts'
 import { settings } from '#settings/settings.ts'
 import { ConfigError, readConfig, toOrigins } from './config.ts'
 

@@ -3,14 +3,13 @@
  * not guess: every problem of every variable is reported at once, without ever showing a secret.
  */
 import { isIP } from 'node:net'
-import { resolve } from 'node:path'
 import type { Origins } from '#contract/origins.ts'
 import { isZone } from '#kernel/time.ts'
 import { factsOf, personalVariables, providerNames } from '#providers/all-facts.ts'
+import { type Config, compose } from '#settings/compose.ts'
 import { findConfigWarnings, findContradictions } from '#settings/config-check.ts'
-import type { Config, Environment } from '#settings/config-types.ts'
+import type { Environment } from '#settings/environment-file.ts'
 import { type EnvironmentFile, readEnvironmentFile } from '#settings/environment-file.ts'
-import { toListener } from '#settings/listener.ts'
 import { findMisplacedKeys } from '#settings/misplaced-keys.ts'
 import { hasOwnCredentials } from '#settings/own-credentials.ts'
 import { type SettingName, settings, type Values } from '#settings/settings.ts'
@@ -195,71 +194,6 @@ function readProviders(values: Values, given: Given, problems: string[]): Config
   }
   // The type is made from the same facts.
   return providers as Config['providers']
-}
-
-interface Decided {
-  readonly sandbox: boolean
-  readonly providers: Config['providers']
-  readonly workingDirectory: string
-}
-
-function compose(
-  values: Values,
-  decided: Decided,
-): Omit<Config, 'given' | 'environmentFile' | 'warnings'> {
-  const { sandbox } = decided
-  const dataDir = resolve(decided.workingDirectory, values.DATA_DIR)
-  const listener = toListener(values.HOST, values.PORT)
-  return {
-    mode: sandbox ? 'sandbox' : 'live',
-    role: values.ROLE,
-    logLevel: values.LOG_LEVEL,
-    listener,
-    adminListener: toListener(values.ADMIN_HOST, values.ADMIN_PORT),
-    baseUrl: values.BASE_URL,
-    mcpUrl: values.MCP_URL,
-    authUrl: values.AUTH_URL,
-    trustedProxies: values.TRUST_PROXY,
-    dataDir,
-    storeDir: sandbox ? resolve(dataDir, 'sandbox') : dataDir,
-    databaseUrl: values.DATABASE_URL,
-    redisUrl: values.REDIS_URL,
-    redisCacheUrl: values.REDIS_CACHE_URL ?? values.REDIS_URL,
-    encryptionKeys: values.ENCRYPTION_KEY,
-    adminToken: values.ADMIN_TOKEN,
-    plans: {
-      defaultPlan: values.DEFAULT_PLAN,
-      brokerageDuringTrial: values.BROKERAGE_DURING_TRIAL,
-    },
-    signUp: values.SIGN_UP ?? (sandbox ? 'open' : 'invite'),
-    smtpUrl: values.SMTP_URL,
-    providers: decided.providers,
-    upstreamTimeoutMs: values.UPSTREAM_TIMEOUT_MS,
-    requestTimeoutMs: values.REQUEST_TIMEOUT_MS,
-    syncIntervalMinutes: values.SYNC_INTERVAL_MINUTES,
-    cache: { maxEntryBytes: values.CACHE_MAX_ENTRY_BYTES, maxBytes: values.CACHE_MAX_BYTES },
-    limits: toLimits(values),
-    events: {
-      allowPrivate: values.WEBHOOK_ALLOW_PRIVATE ?? (sandbox && listener.isLoopback),
-      retryScheduleSeconds: values.WEBHOOK_RETRY_SCHEDULE,
-      retentionHours: values.EVENT_RETENTION_HOURS,
-    },
-    mcpMaxAnswerBytes: values.MCP_MAX_ANSWER_BYTES,
-  }
-}
-
-function toLimits(values: Values): Config['limits'] {
-  return {
-    cheap: values.RATE_LIMIT_CHEAP,
-    mid: values.RATE_LIMIT_MID,
-    heavy: values.RATE_LIMIT_HEAVY,
-    preauth: values.RATE_LIMIT_PREAUTH,
-    preauthIp: values.RATE_LIMIT_PREAUTH_IP,
-    register: values.RATE_LIMIT_REGISTER,
-    token: values.RATE_LIMIT_TOKEN,
-    signin: values.RATE_LIMIT_SIGNIN,
-    heavyInFlight: values.CONCURRENCY_HEAVY,
-  }
 }
 
 /** Functions, secrets and other class instances are skipped: they have no writable state. */

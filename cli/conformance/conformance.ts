@@ -4,7 +4,7 @@
  * failed; 1: one did, or the server does not accept the key.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Environment } from '#settings/config-types.ts'
+import type { Environment } from '#settings/environment-file.ts'
 import { readSecrets, type SecretInput } from '../read-secrets.ts'
 import { Refusal } from '../server.ts'
 import { CheckFailure } from './check.ts'

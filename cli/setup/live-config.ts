@@ -1,5 +1,6 @@
 /** The configuration that the service will have after a setup, read before anything is written. */
-import type { Config, Environment } from '#settings/config-types.ts'
+import type { Config } from '#settings/compose.ts'
+import type { Environment } from '#settings/environment-file.ts'
 import { ConfigError, readConfig } from '#src/config.ts'
 import type { EnvironmentFile } from '#src/settings/environment-file.ts'
 import { Refusal } from '../server.ts'

@@ -7,7 +7,7 @@ import type { Provider } from '#contract/resources.ts'
 import { factsOf, providerNames } from '#providers/all-facts.ts'
 import { describeWrongKey } from '#providers/misplaced-key.ts'
 import type { PersonalAccess } from '#providers/provider-facts.ts'
-import type { Environment } from '#settings/config-types.ts'
+import type { Environment } from '#settings/environment-file.ts'
 import type { LineReader } from '../read-secrets.ts'
 
 /** What links the person at one provider. */

@@ -5,7 +5,8 @@
 
 import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
-import type { Config, Environment } from '#settings/config-types.ts'
+import type { Config } from '#settings/compose.ts'
+import type { Environment } from '#settings/environment-file.ts'
 import { type Call, callServer, findServer, Refusal, type Server, toAnswer } from '../server.ts'
 
 export interface SetupAdmin {

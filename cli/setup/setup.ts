@@ -6,7 +6,8 @@
 import { findCommand } from '#app/command.ts'
 import { isEmail, tidyEmail } from '#contract/email.ts'
 import { isZone } from '#kernel/time.ts'
-import type { Config, Environment } from '#settings/config-types.ts'
+import type { Config } from '#settings/compose.ts'
+import type { Environment } from '#settings/environment-file.ts'
 import { readStartInfo } from '#src/config.ts'
 import {
   type EnvironmentFile,

@@ -3,7 +3,7 @@
 import type { Origins } from '#contract/origins.ts'
 import { FewFilesError } from '#doors/connection-limits.ts'
 import type { Demo } from '#sandbox/demo.ts'
-import type { Config } from '#settings/config-types.ts'
+import type { Config } from '#settings/compose.ts'
 import { EnvironmentFileError } from '#settings/environment-file.ts'
 import { SecretsError } from '#settings/secrets.ts'
 import { ConfigError } from '#src/config.ts'

@@ -7,6 +7,8 @@ import { readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 
+export type Environment = Readonly<Record<string, string | undefined>>
+
 export interface EnvironmentFile {
   readonly path: string
   readonly variables: Readonly<Record<string, string>>

@@ -3,7 +3,8 @@ import type { Provider } from '#contract/resources.ts'
 import { Secret } from '#kernel/secret.ts'
 import type { ProviderAccess } from '#providers/adapters.ts'
 import { providerNames } from '#providers/all-facts.ts'
-import type { Config, ProviderSettings } from './config-types.ts'
+import type { Config } from './compose.ts'
+import type { ProviderSettings } from './provider-settings.ts'
 
 type OpenedValue<Value> = Value extends Secret<infer Text> ? Text : Value
 type Opened<Settings> = { readonly [Field in keyof Settings]: OpenedValue<Settings[Field]> }

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { readConfig } from '#src/config.ts'
-import type { Environment } from './config-types.ts'
+import type { Environment } from './environment-file.ts'
 import { hasOwnCredentials } from './own-credentials.ts'
 
 const read = (environment: Environment) => readConfig(environment, '/srv/tributary')

@@ -1,7 +1,7 @@
 /** Whether this installation has credentials of its own at a provider. */
 import type { Provider } from '#contract/resources.ts'
 import { factsOf } from '#providers/all-facts.ts'
-import type { Config } from './config-types.ts'
+import type { Config } from './compose.ts'
 
 /** False for a provider that needs none, and for one that is reached with people's own keys alone. */
 export function hasOwnCredentials(providers: Config['providers'], provider: Provider): boolean {

@@ -4,7 +4,7 @@
  */
 import { Secret } from '#kernel/secret.ts'
 import { parseServerUrl } from '#kernel/server-url.ts'
-import type { Config } from './config-types.ts'
+import type { Config } from './compose.ts'
 import type { Secrets } from './secrets.ts'
 
 /** The values that must never be printed: tokens, keys in their text forms, passwords inside URLs. */

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { readConfig } from '#src/config.ts'
-import type { Environment } from './config-types.ts'
+import type { Environment } from './environment-file.ts'
 import { loadSecrets, SecretsError } from './secrets.ts'
 
 async function inFolder(body: (folder: string) => Promise<void>): Promise<void> {

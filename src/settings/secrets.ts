@@ -9,7 +9,7 @@ import { chmod, type FileHandle, link, open, readFile, stat, unlink } from 'node
 import { dirname, join } from 'node:path'
 import { Secret } from '#kernel/secret.ts'
 import { makeFolder } from '#store/make-folder.ts'
-import type { Config } from './config-types.ts'
+import type { Config } from './compose.ts'
 import { keyBytes, parseEncryptionKeys } from './encryption-keys.ts'
 
 export interface Secrets {

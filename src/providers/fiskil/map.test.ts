@@ -9,6 +9,7 @@ import { Account, Balance } from '#contract/resources.ts'
 import { newId, upstreamId } from '#kernel/ids.ts'
 import { NumberText } from '#kernel/json.ts'
 import type { AccountRef } from '../port.ts'
+import { toCategoryKey } from './categories.ts'
 import { adoptConsents } from './consent.ts'
 import {
   type Consent,
@@ -16,7 +17,6 @@ import {
   maskNumber,
   toAccountType,
   toBalance,
-  toCategoryKey,
   toConnectionStatus,
   toDiscoveredAccount,
 } from './map.ts'

@@ -3,7 +3,6 @@
  * account numbers do not leave this file.
  */
 import { z } from 'zod'
-import { type CategoryKey, isCategoryKey } from '#contract/categories.ts'
 import type { AccountType, Balance, ConnectionStatus } from '#contract/resources.ts'
 import { type Decimal, parseDecimal } from '#kernel/decimal.ts'
 import { upstreamId } from '#kernel/ids.ts'
@@ -157,13 +156,6 @@ export function maskNumber(
   const masked = (account.masked_number ?? '').replace(/[\s-]/g, '')
   const last = (digits === '' ? masked : digits).match(/\d{4}$/)
   return last === null ? null : `xxxx${last[0]}`
-}
-
-/** The category key for Fiskil's primary category (same names as ours except two); null for anything else. */
-export function toCategoryKey(primary: string): CategoryKey | null {
-  if (primary === 'GENERAL_MERCHANDISE') return 'MERCHANDISE'
-  if (primary === 'GENERAL_SERVICES') return 'SERVICES'
-  return isCategoryKey(primary) ? primary : null
 }
 
 /**

@@ -8,10 +8,11 @@ import { isNegative } from '#kernel/decimal.ts'
 import { type Micros, parseDay, parseInstant } from '#kernel/time.ts'
 import { earliestZone, timeOfDay, timeOfInstant } from '../day-time.ts'
 import type { AccountRef, PageCursor, RowsQuery, TransactionPage } from '../port.ts'
+import { toCategoryKey } from './categories.ts'
 import { toDetails } from './details.ts'
 import { malformed } from './failures.ts'
 import { isRecord, readExactJson, readJson, readListPage } from './lists.ts'
-import { readAmount, toCategoryKey } from './map.ts'
+import { readAmount } from './map.ts'
 import { type Row, readText, unreadable } from './row.ts'
 
 export interface PageSource {
