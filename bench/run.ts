@@ -9,6 +9,7 @@ import { cpus, loadavg, totalmem } from 'node:os'
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { measureClients } from './clients.ts'
 import { measureDeliveries } from './deliver.ts'
 import { type Figure, toLine, toTable } from './figures.ts'
 import { measureFleet, toFleetSizes } from './fleet/fleet.ts'
@@ -20,6 +21,7 @@ import { measureTools } from './mcp.ts'
 import { measureMemory } from './memory.ts'
 import { measureMisses } from './miss.ts'
 import { measurePeers } from './peers.ts'
+import { measureSimplefin } from './simplefin.ts'
 import { measureStart } from './start.ts'
 import { measureStoreCopy } from './store-copy.ts'
 import { measureWalk } from './walk.ts'
@@ -37,6 +39,8 @@ const benches: Readonly<Record<string, () => Promise<Figure[]>>> = {
   miss: measureMisses,
   walk: measureWalk,
   mcp: measureTools,
+  simplefin: measureSimplefin,
+  clients: measureClients,
   memory: measureMemory,
   start: measureStart,
   peers: measurePeers,

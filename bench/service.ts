@@ -16,6 +16,8 @@ interface ServiceFacts {
   readonly port: number
   readonly key: string
   readonly accounts: readonly { id: string; connectionId: string; provider: string }[]
+  /** Secret of a setup token of SimpleFIN. */
+  readonly claim: string
 }
 
 export interface Window {
@@ -26,6 +28,8 @@ export interface Window {
 export interface MeasuredService {
   readonly child: Child<unknown>
   readonly provider: ProviderFacts
+  /** What programs of the one user need. */
+  readonly programs: Omit<ServiceFacts, 'port'> & { readonly origin: string }
   /** A window of transactions or trades; fails unless it is a 200 of the expected `X-Cache`. */
   window(kind: Kind, query: string, expected: 'HIT' | 'MISS'): Promise<Window>
   /** Any GET; resolves with its status once its body was read. */
@@ -47,13 +51,14 @@ export async function startService(core: 0 | 'any' = 0): Promise<MeasuredService
     isService: true,
     core,
   })
-  const { port, key, accounts } = child.facts
+  const { port, key, accounts, claim } = child.facts
   const { access } = provider.facts
   let fresh = 0
 
   return {
     child,
     provider: provider.facts,
+    programs: { key, accounts, claim, origin: `http://127.0.0.1:${port}` },
     async window(kind, query, expected) {
       const name = kind === 'trades' ? 'snaptrade' : 'fiskil'
       const account = accounts.find((one) => one.provider === name)

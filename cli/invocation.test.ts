@@ -50,3 +50,10 @@ test('a profile without a flag is wrong usage that names the flags; one of them 
     timezone: 'Pacific/Auckland',
   })
 })
+
+test('a flag without its value is named, and how to write a value that begins with a dash', () => {
+  const said = /^--name has no value; one that begins with a dash is written --name=-odd-$/
+  for (const rest of [['--json'], ['-odd-']])
+    assert.throws(() => callOf('keys', 'create', 'U', '--name', ...rest), { message: said })
+  assert.deepEqual(callOf('keys', 'create', 'U', '--name=-odd-').body, { name: '-odd-' })
+})

@@ -324,9 +324,15 @@ function readFlags(command: Words, args: readonly string[], more: readonly strin
     return { values, positionals: parsed.positionals, order }
   } catch (error) {
     if (!(error instanceof TypeError)) throw error
-    // The parser's first sentence names the flag; the rest explains its syntax at length.
-    throw wrong(command, error.message.split(/\.\s|\n/)[0] ?? error.message)
+    throw wrong(command, describeRefusal(error.message))
   }
+}
+
+function describeRefusal(message: string): string {
+  const flag = /^Option '(--[\w-]+)' argument is ambiguous/.exec(message)?.[1]
+  // The parser's first sentence names the flag; the rest explains its syntax at length.
+  if (flag === undefined) return message.split(/\.\s|\n/)[0] ?? message
+  return `${flag} has no value; one that begins with a dash is written ${flag}=-odd-`
 }
 
 /** `--amount -4.50` is one value to the user; the parser needs `--amount=-4.50`. */

@@ -6,6 +6,18 @@
 
 const halfDayMs = 12 * 3_600_000
 
+/** As `toMidday`, for many rows: each day is reckoned once. */
+export function makeMidday(zone: string): (day: string) => number {
+  const known = new Map<string, number>()
+  return (day) => {
+    const found = known.get(day)
+    if (found !== undefined) return found
+    const midday = toMidday(day, zone)
+    known.set(day, midday)
+    return midday
+  }
+}
+
 /** @param day `YYYY-MM-DD`. @returns epoch seconds. */
 export function toMidday(day: string, zone: string): number {
   const date = Temporal.PlainDate.from(day)

@@ -23,8 +23,9 @@ test('packed and installed without a registry, the first example of its README s
     cwd: folder,
   })
   await writeFile(join(folder, 'example.js'), firstExample('sdk/typescript/README.md', 'js'))
-  // The Node on the path may be as old as 20.
-  for (const node of [process.execPath, 'node']) {
+  // The Node on the path may be as old as 20. `TEST_NODES` names others.
+  const others = (process.env.TEST_NODES ?? '').split(':').filter((path) => path !== '')
+  for (const node of [process.execPath, 'node', ...others]) {
     assert.equal(await run(node, ['example.js'], { cwd: folder, env }), line, node)
   }
   await writeFile(

@@ -1,5 +1,5 @@
 /** The body of `/simplefin/accounts`: version 1 and 2 of the protocol in one object. */
-import { toMidday } from '#kernel/midday.ts'
+import { makeMidday } from '#kernel/midday.ts'
 import {
   nameAccounts,
   type Organization,
@@ -27,10 +27,11 @@ export interface AnswerFacts {
 export function makeAnswer(reading: AccountsReading, facts: AnswerFacts): object {
   const { connections, readings } = reading
   const organizations = toOrganizations(connections)
+  const toMidday = makeMidday(facts.zone)
   const names = nameAccounts(readings.map(({ account }) => account))
   const accounts = readings.flatMap((one) => {
     const org = organizations.get(one.connection.id)
-    return org === undefined ? [] : toAccountObject(one, { org, names, facts })
+    return org === undefined ? [] : toAccountObject(one, { org, names, facts, toMidday })
   })
   const problems = [
     ...reading.problems.flatMap((problem) => toProblem(problem, organizations)),
@@ -51,19 +52,20 @@ function toAccountObject(
     readonly org: Organization
     readonly names: ReadonlyMap<string, string>
     readonly facts: AnswerFacts
+    readonly toMidday: (day: string) => number
   },
 ): object[] {
   if (balance === null) return []
-  const { org, names, facts } = given
-  const { zone, start, end } = facts
+  const { org, names, facts, toMidday } = given
+  const { start, end } = facts
   const refreshedAt = connection.lastRefreshedAt
   const balanceAt = Math.floor((refreshedAt === null ? facts.now : Date.parse(refreshedAt)) / 1000)
   const name = names.get(account.id) ?? account.name
   const isShown = (posted: number) =>
     posted >= (start ?? posted) && posted < (end ?? Number.POSITIVE_INFINITY)
   const transactions = rows
-    .filter(({ date }) => isShown(toMidday(date, zone)))
-    .map((row) => toTransaction(row, zone))
+    .map((row) => toTransaction(row, toMidday(row.date)))
+    .filter(({ posted }) => isShown(posted))
     // Equal ones keep the provider's order.
     .toSorted((one, other) => other.posted - one.posted)
   return [

@@ -6,7 +6,6 @@ import { categories } from '#contract/categories.ts'
 import type { Account, Balance, Connection, Holding, Transaction } from '#contract/resources.ts'
 import { type Decimal, fractionDigits, multiply, roundHalfEven } from '#kernel/decimal.ts'
 import { atFirstUse } from '#kernel/lazily.ts'
-import { toMidday } from '#kernel/midday.ts'
 import { cleanText } from './problems.ts'
 
 export interface Organization {
@@ -114,8 +113,8 @@ export function toSimplefinAccount(
 
 const labels = new Map<string, string>(categories.map(({ key, label }) => [key, label]))
 
-export function toTransaction(row: Transaction, zone: string) {
-  const posted = toMidday(row.date, zone)
+/** @param posted Epoch seconds: the midday of the row's day. */
+export function toTransaction(row: Transaction, posted: number) {
   const extra = {
     ...(row.category === null
       ? {}
