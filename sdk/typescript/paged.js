@@ -143,9 +143,10 @@ export class Paged {
       /** @type {Row[]} */
       const rows = []
       try {
-        for await (const row of this) {
-          if (rows.length === limit) throw new RangeError(`the list has more than ${limit} rows`)
-          rows.push(row)
+        for await (const { data } of this.pages()) {
+          if (rows.length + data.length > limit)
+            throw new RangeError(`the list has more than ${limit} rows`)
+          rows.push(...data)
         }
         return rows
       } catch (error) {
