@@ -43,14 +43,14 @@ export async function applyNotice(
   deps: ActionDeps,
   provider: Provider,
   notice: WebhookNotice,
-  options: AskOptions,
+  askOptions: AskOptions,
 ): Promise<number> {
   let concerned = 0
   for (const login of await findLogins(deps, provider, notice)) {
     const rows = await findConnections(deps, login, notice)
     if (rows.length === 0) {
       // A consent that we do not know: the browser that it was given in may never return.
-      if (isNews(notice)) concerned += await adoptAwaited(deps, login, options)
+      if (isNews(notice)) concerned += await adoptAwaited(deps, login, askOptions)
       continue
     }
     await applyChange(deps, { login, rows, notice })

@@ -48,10 +48,10 @@ export function getAdapter(adapters: Adapters, provider: Provider): Adapter {
 /** Runs `work` within the time of its action. @throws UpstreamError for every failure of the provider. */
 export async function askProvider<T>(
   provider: Provider,
-  options: AskOptions,
+  askOptions: AskOptions,
   work: (call: CallContext) => Promise<T>,
 ): Promise<T> {
-  const { until, priority, stop } = options
+  const { until, priority, stop } = askOptions
   const signal = stop === undefined ? until : AbortSignal.any([until, stop])
   try {
     return await work({ signal, priority })

@@ -46,13 +46,13 @@ export function makeDeleteUser(deps: ActionDeps): DeleteUser {
     })
     if (!isBegun) return false
     return deps.queue.take(id, async () => {
-      const options = limitTime(deps, { priority: 'user', stop })
+      const askOptions = limitTime(deps, { priority: 'user', stop })
       const ended = new Set<LoginId>()
       // Looks for logins again before the row is deleted: an older version of this software ignores the mark.
       for (;;) {
         const logins = (await store.logins.listIds(id)).filter((login) => !ended.has(login))
         if (logins.length === 0) break
-        await Promise.all(logins.map((login) => endLogin(deps, login, { options, note })))
+        await Promise.all(logins.map((login) => endLogin(deps, login, { askOptions, note })))
         if (stop?.aborted === true) return true
         for (const login of logins) ended.add(login)
       }
@@ -62,22 +62,22 @@ export function makeDeleteUser(deps: ActionDeps): DeleteUser {
 }
 
 interface Until {
-  readonly options: AskOptions
+  readonly askOptions: AskOptions
   readonly note: (end: EndedConnection) => void
 }
 
-async function endLogin(deps: ActionDeps, login: LoginId, { options, note }: Until): Promise<void> {
+async function endLogin(deps: ActionDeps, login: LoginId, { askOptions, note }: Until): Promise<void> {
   const rows = await deps.store.connections.listByLogin(login)
   if (rows.length === 0) {
     // A link was begun and its consent never adopted.
     const row = await openLogin(deps.store, login)
-    if (row !== null && row !== 'damaged') await endEmptyLogin(deps, row, options)
+    if (row !== null && row !== 'damaged') await endEmptyLogin(deps, row, askOptions)
     return
   }
   for (const [index, row] of rows.entries()) {
     const last = index === rows.length - 1
-    const end = await endConsent(deps, { row, last }, options)
-    if (options.stop?.aborted === true) return
+    const end = await endConsent(deps, { row, last }, askOptions)
+    if (askOptions.stop?.aborted === true) return
     note({ connectionId: row.id, isEnded: end.kind === 'ended' })
     deps.report.deletion({
       provider: row.provider,

@@ -43,8 +43,8 @@ function end(deps: ActionDeps, { id, userId }: LoginRef, stop: AbortSignal): Pro
     if (login !== 'damaged') {
       // Without its variables it cannot be ended there; it waits for them.
       if (adapters[login.provider] === undefined) return true
-      const options = limitTime(deps, { priority: 'background', stop })
-      if ((await endEmptyLogin(deps, login, options)) !== null) return false
+      const askOptions = limitTime(deps, { priority: 'background', stop })
+      if ((await endEmptyLogin(deps, login, askOptions)) !== null) return false
     }
     await store.logins.deleteUnused(id)
     return true

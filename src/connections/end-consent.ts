@@ -30,7 +30,7 @@ export type EndOfConsent =
 export async function endConsent(
   deps: ActionDeps,
   { row, last }: { readonly row: ConnectionRow; readonly last: boolean },
-  options: AskOptions,
+  askOptions: AskOptions,
 ): Promise<EndOfConsent> {
   if (deps.adapters[row.provider] === undefined) return notConfigured
   const login = await openLogin(deps.store, row.loginId)
@@ -40,7 +40,7 @@ export async function endConsent(
     return { kind: 'abandoned', detail: 'the secret of its login does not open' }
   }
   const { id, upstreamId, endsAtProvider: isAsked } = row
-  return revoke(deps, login, { id, upstreamId, last, isAsked }, options)
+  return revoke(deps, login, { id, upstreamId, last, isAsked }, askOptions)
 }
 
 /**
@@ -52,11 +52,11 @@ export async function endUnsavedConsents(
   login: LoginRow,
   discovered: readonly DiscoveredConnection[],
 ): Promise<void> {
-  const options = limitTime(deps, { priority: 'user' })
+  const askOptions = limitTime(deps, { priority: 'user' })
   for (const [index, { upstreamId }] of discovered.entries()) {
     const last = index === discovered.length - 1
     const consent = { id: newId<ConnectionId>(), upstreamId, last, isAsked: false }
-    const end = await revoke(deps, login, consent, options)
+    const end = await revoke(deps, login, consent, askOptions)
     deps.report.deletion({
       provider: login.provider,
       connectionId: null,
@@ -85,7 +85,7 @@ export async function endUnsavedLogin(
 export async function endEmptyLogin(
   deps: ActionDeps,
   login: LoginRow,
-  options: AskOptions,
+  askOptions: AskOptions,
 ): Promise<UpstreamFailure | null> {
   const { provider } = login
   const adapter = deps.adapters[provider]
@@ -94,7 +94,7 @@ export async function endEmptyLogin(
   if (linking?.register !== undefined && !login.isOurs) return null
   const about = { provider, connectionId: null } as const
   try {
-    await askProvider(provider, options, (call) => endLogin.call(adapter, toLogin(login), call))
+    await askProvider(provider, askOptions, (call) => endLogin.call(adapter, toLogin(login), call))
     deps.report.deletion({ ...about, outcome: 'done', detail: '' })
     return null
   } catch (error) {
@@ -114,14 +114,14 @@ async function revoke(
   deps: ActionDeps,
   login: LoginRow,
   { last, isAsked, ...ids }: Pick<ConnectionRef, 'id' | 'upstreamId'> & RevokeOptions,
-  options: AskOptions,
+  askOptions: AskOptions,
 ): Promise<EndOfConsent> {
   const adapter = deps.adapters[login.provider]
   if (adapter === undefined) return notConfigured
   // Adapters have no status `deleting`; for revoking, the status does not matter.
   const connection = { ...ids, status: 'revoked' } as const
   try {
-    await askProvider(login.provider, options, (call) =>
+    await askProvider(login.provider, askOptions, (call) =>
       adapter.revoke(toLogin(login), connection, { last, isAsked }, call),
     )
     return { kind: 'ended' }

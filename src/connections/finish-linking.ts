@@ -68,8 +68,8 @@ export function makeFinishLinking(deps: ActionDeps): FinishLinking {
     if (isFirst) {
       const read = (stop: AbortSignal) =>
         deps.queue.take(attempt.userId, () => {
-          const options = limitTime(deps, { priority: 'user', stop })
-          return finish(deps, { by, arrival, linking, attempt, options })
+          const askOptions = limitTime(deps, { priority: 'user', stop })
+          return finish(deps, { by, arrival, linking, attempt, askOptions })
         })
       await deps.late.begin(`linking ${toLinkingName(attempt.id)}`, read)
     }
@@ -109,11 +109,11 @@ interface Arrived {
   readonly arrival: LinkingArrival
   readonly linking: Linking
   readonly attempt: LinkingRow
-  readonly options: AskOptions
+  readonly askOptions: AskOptions
 }
 
 async function finish(deps: ActionDeps, arrived: Arrived): Promise<void> {
-  const { by, attempt, options } = arrived
+  const { by, attempt, askOptions } = arrived
   const known = attempt.loginId === null ? null : await openLogin(deps.store, attempt.loginId)
   const login = known === 'damaged' ? null : known
   const result = await readReturn(deps, arrived, login)
@@ -122,13 +122,13 @@ async function finish(deps: ActionDeps, arrived: Arrived): Promise<void> {
     return failLinking(deps, by, { attempt, reason: 'different_account', code: null })
   }
   const saved = await saveLogin(deps, arrived, result.identity)
-  await readConsents(deps, by, { attempt, login: saved }, options)
+  await readConsents(deps, by, { attempt, login: saved }, askOptions)
 }
 
 /** What the adapter makes of the return. No answer of the provider is a result too: the state is used. */
 async function readReturn(
   deps: ActionDeps,
-  { arrival, linking, attempt, options }: Arrived,
+  { arrival, linking, attempt, askOptions }: Arrived,
   login: LoginRow | null,
 ): Promise<LinkingReturn> {
   const { provider, baseUrl, state } = arrival
@@ -145,7 +145,7 @@ async function readReturn(
     renews: renewed === null ? null : toConnectionRef(renewed),
   }
   try {
-    return await askProvider(provider, options, (call) => linking.finish(request, call))
+    return await askProvider(provider, askOptions, (call) => linking.finish(request, call))
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error
     const { kind, detail } = error.failure

@@ -59,8 +59,8 @@ export async function linkNow(
   if (!mayActFor(by, userId)) throw apiError('user_not_found')
   return deps.queue.take(userId, async () => {
     await demandUser(deps, userId)
-    const options = limitTime(deps, { priority: 'user', stop })
-    const { identity, discovered } = await meet(deps, credentials, options)
+    const askOptions = limitTime(deps, { priority: 'user', stop })
+    const { identity, discovered } = await meet(deps, credentials, askOptions)
     if (discovered.length === 0) {
       throw apiError('invalid_params', {
         message: `Nothing to link: ${credentials.provider} knows of no consent for these credentials`,
@@ -80,7 +80,7 @@ export async function linkNow(
     )
     const ids = new Set(adopted.map(({ id }) => id))
     await forgetListening(deps, login.id)
-    await listenTo(deps, login, options)
+    await listenTo(deps, login, askOptions)
     const rows = await deps.store.connections.list(userId)
     // When the user is deleted meanwhile, that deletion ends the consents that were saved before.
     await demandUser(deps, userId)
@@ -96,7 +96,7 @@ async function demandUser({ store }: ActionDeps, userId: UserId): Promise<void> 
 async function meet(
   deps: ActionDeps,
   credentials: Credentials,
-  options: AskOptions,
+  askOptions: AskOptions,
 ): Promise<{
   readonly identity: Identity
   readonly discovered: readonly DiscoveredConnection[]
@@ -105,13 +105,13 @@ async function meet(
   const adapter = getAdapter(deps.adapters, provider)
   refuseMisplaced(provider, fields)
   try {
-    return await askProvider(provider, options, async (call) => {
+    return await askProvider(provider, askOptions, async (call) => {
       const identity = await adapter.identify(credentials, call)
       return { identity, discovered: await adapter.discover(toUnsaved(identity), call) }
     })
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error
-    throw toUpstreamApiError(await askWhoseFault(adapter, options, error))
+    throw toUpstreamApiError(await askWhoseFault(adapter, askOptions, error))
   }
 }
 
@@ -133,7 +133,7 @@ function refuseMisplaced(provider: Provider, fields: object): void {
  */
 async function askWhoseFault(
   adapter: Adapter,
-  options: AskOptions,
+  askOptions: AskOptions,
   refusal: UpstreamError,
 ): Promise<UpstreamError> {
   const { provider, probe } = adapter
@@ -142,7 +142,7 @@ async function askWhoseFault(
   const isRefused = kind === 'rejected' || kind === 'consent_lost'
   if (!isRefused || isPersonal || probe === undefined) return refusal
   try {
-    const { failure } = await askProvider(provider, options, (call) => probe.call(adapter, call))
+    const { failure } = await askProvider(provider, askOptions, (call) => probe.call(adapter, call))
     if (failure?.kind !== 'misconfigured') return refusal
     return new UpstreamError(provider, failure, refusal)
   } catch (error) {

@@ -29,8 +29,8 @@ export function makeListInstitutions(deps: ActionDeps): ListInstitutions {
   const asked = new Map<Provider, Promise<readonly Institution[]>>()
 
   async function ask(provider: Provider, institutions: Ask): Promise<readonly Institution[]> {
-    const options = limitTime(deps, { priority: 'user' })
-    const all = await askProvider(provider, options, institutions)
+    const askOptions = limitTime(deps, { priority: 'user' })
+    const all = await askProvider(provider, askOptions, institutions)
     const list = all.slice(0, maxInstitutions)
     kept.set(provider, { at: deps.clock.now(), list })
     return list

@@ -17,7 +17,7 @@ const windowOf = (id: LoginId) => `listen:${id}` as const
 export async function listenTo(
   deps: ActionDeps,
   login: LoginRow,
-  options: AskOptions,
+  askOptions: AskOptions,
 ): Promise<void> {
   const webhooks = deps.adapters[login.provider]?.webhooks
   const { listen } = webhooks ?? {}
@@ -25,8 +25,8 @@ export async function listenTo(
   const { allowed } = await deps.windows.take(windowOf(login.id), 1, everyMs)
   if (!allowed) return
   try {
-    const until = AbortSignal.any([options.until, AbortSignal.timeout(maxWaitMs)])
-    const asked = { ...options, until, priority: 'background' } as const
+    const until = AbortSignal.any([askOptions.until, AbortSignal.timeout(maxWaitMs)])
+    const asked = { ...askOptions, until, priority: 'background' } as const
     await askProvider(login.provider, asked, (call) => listen.call(webhooks, toLogin(login), call))
   } catch (error) {
     deps.report.notListening({ provider: login.provider, error })

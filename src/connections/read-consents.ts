@@ -32,12 +32,12 @@ export async function readConsents(
   deps: ActionDeps,
   by: By,
   open: OpenLinking,
-  options: AskOptions,
+  askOptions: AskOptions,
 ): Promise<void> {
   const { provider } = open.login
   let read: { readonly outcome: LinkingOutcome; readonly code: string | null }
   try {
-    read = { outcome: await discoverAndAdopt(deps, by, open, options), code: null }
+    read = { outcome: await discoverAndAdopt(deps, by, open, askOptions), code: null }
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error
     const { kind, detail } = error.failure
@@ -56,13 +56,13 @@ export async function discoverAndAdopt(
   deps: ActionDeps,
   by: By,
   { attempt, login }: OpenLinking,
-  options: AskOptions,
+  askOptions: AskOptions,
 ): Promise<'linked' | 'waiting'> {
   let current: LoginRow | 'damaged' | null = login
   for (let tries = 0; tries < maxTries; tries += 1) {
     if (current === null || current === 'damaged') break
     try {
-      return await adoptOnce(deps, by, { attempt, login: current }, options)
+      return await adoptOnce(deps, by, { attempt, login: current }, askOptions)
     } catch (error) {
       if (!(error instanceof OutdatedError)) throw error
     }
@@ -75,11 +75,11 @@ async function adoptOnce(
   deps: ActionDeps,
   by: By,
   { attempt, login }: OpenLinking,
-  options: AskOptions,
+  askOptions: AskOptions,
 ): Promise<'linked' | 'waiting'> {
   const { provider, userId } = login
   const adapter = getAdapter(deps.adapters, provider)
-  const discovered = await askProvider(provider, options, (call) =>
+  const discovered = await askProvider(provider, askOptions, (call) =>
     adapter.discover(toLogin(login), call),
   )
   if (discovered.length === 0) return 'waiting'
@@ -102,7 +102,7 @@ async function adoptOnce(
     discovered,
   )
   await forgetListening(deps, login.id)
-  await listenTo(deps, login, options)
+  await listenTo(deps, login, askOptions)
   return arrived === null ? 'waiting' : 'linked'
 }
 

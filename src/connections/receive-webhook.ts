@@ -51,8 +51,8 @@ export function makeReceiveWebhook(deps: ActionDeps): ReceiveWebhook {
     if (!allowed) return 'repeated'
     try {
       let matched = 0
-      const options = limitTime(deps, { priority: 'user' })
-      for (const notice of notices) matched += await applyNotice(deps, provider, notice, options)
+      const askOptions = limitTime(deps, { priority: 'user' })
+      for (const notice of notices) matched += await applyNotice(deps, provider, notice, askOptions)
       return matched === 0 ? 'unmatched' : 'done'
     } catch (error) {
       await deps.windows.forget(key)

@@ -28,7 +28,7 @@ import { markLost } from './mark-lost.ts'
 import { holdConnections, reconcile } from './reconcile.ts'
 import { settleStatus, updateConnection } from './save-discovery.ts'
 
-export type RefreshConnection = (by: By, id: ConnectionId, options: Asker) => Promise<ConnectionRow>
+export type RefreshConnection = (by: By, id: ConnectionId, askOptions: Asker) => Promise<ConnectionRow>
 
 /**
  * Makes the action. Lost consent or credentials are a result, not a failure: the connection is returned with
@@ -37,7 +37,7 @@ export type RefreshConnection = (by: By, id: ConnectionId, options: Asker) => Pr
  *   of `guard.ts`.
  */
 export function makeRefreshConnection(deps: ActionDeps): RefreshConnection {
-  return async (by, id, options) => {
+  return async (by, id, askOptions) => {
     const { userId } = await findLiving(deps, id)
     if (!mayActFor(by, userId)) throw apiError('connection_not_found')
     const note = toNote(deps, by, { userId, details: { connectionId: id } })
@@ -45,7 +45,7 @@ export function makeRefreshConnection(deps: ActionDeps): RefreshConnection {
       const row = await findLiving(deps, id)
       const login = await deps.store.logins.get(row.loginId)
       if (login === null) throw new Error(`connection ${id} has no login`)
-      await refreshLogin(deps, login, { ...limitTime(deps, options), note })
+      await refreshLogin(deps, login, { ...limitTime(deps, askOptions), note })
       return findLiving(deps, id)
     })
   }
@@ -78,26 +78,26 @@ type RefreshOptions = AskOptions & { readonly note: Note }
 async function refreshLogin(
   deps: ActionDeps,
   first: LoginRow,
-  options: RefreshOptions,
+  askOptions: RefreshOptions,
 ): Promise<void> {
   let login: LoginRow | null = first
   for (let tries = 0; tries < maxTries && login !== null; tries += 1) {
-    if (await refreshOnce(deps, login, options)) return
+    if (await refreshOnce(deps, login, askOptions)) return
     login = await deps.store.logins.get(first.id)
   }
-  await deps.store.transact(options.note)
+  await deps.store.transact(askOptions.note)
 }
 
 /** False, with nothing stored, when consents of the login came or went while the provider was asked. */
 async function refreshOnce(
   deps: ActionDeps,
   login: LoginRow,
-  { note, ...options }: RefreshOptions,
+  { note, ...askOptions }: RefreshOptions,
 ): Promise<boolean> {
   const adapter = getAdapter(deps.adapters, login.provider)
   let discovered: readonly DiscoveredConnection[]
   try {
-    discovered = await askProvider(login.provider, options, (call) =>
+    discovered = await askProvider(login.provider, askOptions, (call) =>
       adapter.discover(toLogin(login), call),
     )
   } catch (error) {
@@ -122,7 +122,7 @@ async function refreshOnce(
     await note(tx)
     return true
   })
-  if (isSaved) await listenTo(deps, login, options)
+  if (isSaved) await listenTo(deps, login, askOptions)
   return isSaved
 }
 

@@ -28,7 +28,7 @@ export type Removal = 'removed' | 'leaving'
 export type RemoveConnection = (
   by: By,
   id: ConnectionId,
-  options?: RemoveOptions,
+  askOptions?: RemoveOptions,
 ) => Promise<Removal>
 
 /**
@@ -97,7 +97,7 @@ export function purgeConnection(
 ): Promise<EndOfConsent> {
   return deps.queue.take(row.userId, async () => {
     const { store, report } = deps
-    const options = limitTime(deps, asked)
+    const askOptions = limitTime(deps, asked)
     const all = await store.connections.listByLogin(row.loginId)
     const others = all.filter(({ id }) => id !== row.id)
     // As it is now: what was asked for may have changed while this call waited in the queue.
@@ -114,14 +114,14 @@ export function purgeConnection(
     const isKept = adopted || (await isLinkedByOthers(deps, current))
     const end: EndOfConsent = isKept
       ? { kind: 'ended' }
-      : await endConsent(deps, { row: current, last }, options)
+      : await endConsent(deps, { row: current, last }, askOptions)
     if (end.kind !== 'pending') {
       await store.transact(async (tx) => {
         await tx.connections.delete(row.id)
         // A list of consents that was read before this end must not bring the connection back.
         await tx.logins.noteConsents(row.loginId)
       })
-      if (!isAwaited) await forgetLogin(deps, row.loginId, { isEnded: last, options })
+      if (!isAwaited) await forgetLogin(deps, row.loginId, { isEnded: last, askOptions })
     }
     report.deletion({
       provider: row.provider,
@@ -140,13 +140,13 @@ export function purgeConnection(
 async function forgetLogin(
   deps: ActionDeps,
   id: LoginId,
-  { isEnded, options }: { readonly isEnded: boolean; readonly options: AskOptions },
+  { isEnded, askOptions }: { readonly isEnded: boolean; readonly askOptions: AskOptions },
 ): Promise<void> {
   const { store } = deps
   if (!isEnded) {
     if ((await store.connections.listByLogin(id)).length > 0) return
     const login = await openLogin(store, id)
-    if (login !== null && login !== 'damaged') await endEmptyLogin(deps, login, options)
+    if (login !== null && login !== 'damaged') await endEmptyLogin(deps, login, askOptions)
   }
   // Unless another link uses the login since.
   await store.logins.deleteUnused(id)

@@ -67,13 +67,13 @@ function lookAgain(deps: ActionDeps, by: By<Person>, { row, stop }: Look): Promi
 export function adoptAwaited(
   deps: ActionDeps,
   login: LoginRef,
-  options: AskOptions,
+  askOptions: AskOptions,
 ): Promise<number> {
   return deps.queue.take(login.userId, async () => {
     const row = await deps.store.linkings.findOpen(login.id, deps.clock.now())
     const open = await findOpen(deps, row)
     if (open === null || open === 'without_login') return 0
-    await discoverAndAdopt(deps, bySystem, open, options)
+    await discoverAndAdopt(deps, bySystem, open, askOptions)
     return (await deps.store.connections.listByLogin(login.id)).length
   })
 }

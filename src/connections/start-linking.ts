@@ -68,9 +68,9 @@ export function makeStartLinking(
     await countStart(deps, userId)
     return deps.queue.take(userId, async () => {
       try {
-        const options = limitTime(deps, { priority: 'user' })
-        const parts = { by, start, linking, user, renewed, options }
-        return await begin(deps, parts)
+        const askOptions = limitTime(deps, { priority: 'user' })
+        const beginning = { by, start, linking, user, renewed, askOptions }
+        return await begin(deps, beginning)
       } catch (error) {
         if (error instanceof UpstreamError) throw toUpstreamApiError(error)
         if (error instanceof OwnerGoneError) throw apiError('user_not_found', { cause: error })
@@ -121,16 +121,16 @@ interface Beginning {
   readonly linking: Linking
   readonly user: UserRow
   readonly renewed: ConnectionRow | null
-  readonly options: AskOptions
+  readonly askOptions: AskOptions
 }
 
-async function begin(deps: ActionDeps, parts: Beginning): Promise<{ readonly address: string }> {
-  const { start, linking, user, renewed } = parts
+async function begin(deps: ActionDeps, beginning: Beginning): Promise<{ readonly address: string }> {
+  const { start, linking, user, renewed } = beginning
   const wanted = { userId: user.id, provider: start.provider, linking, renewed }
   const lost = new Set<LoginId>()
   for (const known of await findLinkingLogins(deps, wanted)) {
     try {
-      return await openPage(deps, parts, known)
+      return await openPage(deps, beginning, known)
     } catch (error) {
       if (!isLost(error)) throw error
       if (renewed !== null) {
@@ -140,11 +140,11 @@ async function begin(deps: ActionDeps, parts: Beginning): Promise<{ readonly add
       lost.add(known.id)
     }
   }
-  if (linking.register === undefined) return openPage(deps, parts, null)
-  return registerAlone(deps, parts, async () => {
+  if (linking.register === undefined) return openPage(deps, beginning, null)
+  return registerAlone(deps, beginning, async () => {
     const logins = await findLinkingLogins(deps, wanted)
     // Another process may have made one since they were looked up.
-    return openPage(deps, parts, logins.find(({ id }) => !lost.has(id)) ?? null)
+    return openPage(deps, beginning, logins.find(({ id }) => !lost.has(id)) ?? null)
   })
 }
 
@@ -159,16 +159,16 @@ function isLost(error: unknown): boolean {
 /** @param known null: the person has no login there, and one is made where the provider needs it. */
 async function openPage(
   deps: ActionDeps,
-  parts: Beginning,
+  beginning: Beginning,
   known: LinkingLogin | null,
 ): Promise<{ readonly address: string }> {
-  const { start, linking, user, renewed, options } = parts
+  const { start, linking, user, renewed, askOptions } = beginning
   const { provider } = start
   const person: LinkingUser = { userId: user.id, email: user.email, name: user.name }
-  const wanted = { userId: user.id, provider, linking, person, options }
+  const wanted = { userId: user.id, provider, linking, person, askOptions }
   const made = known === null ? await register(wanted) : null
   const state = newState()
-  const login = await saveStart(deps, parts, { state, known, made })
+  const login = await saveStart(deps, beginning, { state, known, made })
   const request: LinkingRequest = {
     user: person,
     login: login?.row ? toLogin(login.row) : null,
@@ -177,7 +177,7 @@ async function openPage(
     state,
     returnUrl: toReturnUrl(start.baseUrl, { provider, stateIn: linking.stateIn }, state),
   }
-  return askProvider(provider, options, (call) => linking.begin(request, call))
+  return askProvider(provider, askOptions, (call) => linking.begin(request, call))
 }
 
 interface Registration {
@@ -185,7 +185,7 @@ interface Registration {
   readonly linking: Linking
   readonly provider: Provider
   readonly person: LinkingUser
-  readonly options: AskOptions
+  readonly askOptions: AskOptions
 }
 
 type MadeLogin = Omit<NewLogin, 'isExclusive'>
@@ -216,11 +216,11 @@ async function register({
   userId,
   provider,
   person,
-  options,
+  askOptions,
 }: Registration): Promise<MadeLogin | null> {
   const { register: make } = linking
   if (make === undefined) return null
-  const { upstreamUserId, secret } = await askProvider(provider, options, (call) =>
+  const { upstreamUserId, secret } = await askProvider(provider, askOptions, (call) =>
     make.call(linking, person, call),
   )
   return { userId, provider, upstreamUserId, secret, isOurs: true }

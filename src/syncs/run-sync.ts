@@ -45,9 +45,9 @@ const noCounts: SyncCounts = {
 }
 
 export function makeRunSync(deps: SyncDeps, maxRunMs = defaultMaxRunMs): RunSync {
-  return async (sync, options) => {
+  return async (sync, limits) => {
     const begun = performance.now()
-    const end = await run(deps, sync, { ...options, maxRunMs })
+    const end = await run(deps, sync, { ...limits, maxRunMs })
     const failed = end.kind === 'failed' ? end : null
     deps.report.ended({
       runId: sync.runId,
@@ -66,20 +66,20 @@ export function makeRunSync(deps: SyncDeps, maxRunMs = defaultMaxRunMs): RunSync
 
 type Limited = RunOptions & { readonly maxRunMs: number }
 
-async function run(deps: SyncDeps, sync: ClaimedSync, options: Limited): Promise<SyncEnd> {
+async function run(deps: SyncDeps, sync: ClaimedSync, limits: Limited): Promise<SyncEnd> {
   const lease = holdRun({ syncs: deps.store.syncs, clock: deps.clock, jobs: deps.jobs }, sync)
   const tooLong = new AbortController()
   const limit = setTimeout(
     () => tooLong.abort(new SyncError('too_long', 'The sync took longer than it may')),
-    options.maxRunMs,
+    limits.maxRunMs,
   )
-  const signal = AbortSignal.any([options.stop, lease.lost, tooLong.signal])
+  const signal = AbortSignal.any([limits.stop, lease.lost, tooLong.signal])
   try {
     const finding = await findNews(deps, sync, signal)
-    return { kind: 'succeeded', counts: await keep(deps, { sync, finding, options }, signal) }
+    return { kind: 'succeeded', counts: await keep(deps, { sync, finding, limits }, signal) }
   } catch (error) {
     if (error instanceof LeaseLostError || lease.lost.aborted) return { kind: 'lost' }
-    return await giveUp(deps, sync, options, tooLong.signal.aborted ? tooLong.signal.reason : error)
+    return await giveUp(deps, sync, limits, tooLong.signal.aborted ? tooLong.signal.reason : error)
   } finally {
     clearTimeout(limit)
     await lease.release()
@@ -89,12 +89,12 @@ async function run(deps: SyncDeps, sync: ClaimedSync, options: Limited): Promise
 interface Found {
   readonly sync: ClaimedSync
   readonly finding: SyncFinding
-  readonly options: RunOptions
+  readonly limits: RunOptions
 }
 
 async function keep(
   deps: SyncDeps,
-  { sync, finding, options }: Found,
+  { sync, finding, limits }: Found,
   signal: AbortSignal,
 ): Promise<SyncCounts> {
   const now = deps.clock.now()
@@ -112,7 +112,7 @@ async function keep(
     })
     if (!kept) throw new LeaseLostError('the lease ended before the run')
     if (finding.kind === 'rows') await keepRows(tx, finding, sealed)
-    await options.note?.(tx)
+    await limits.note?.(tx)
   })
   return counts
 }

@@ -143,8 +143,8 @@ async function claim(
   if (place === null) return { kind: 'no_place' }
   let isNeeded = false
   try {
-    const options = { now: deps.clock.now(), leaseMs: runLeaseMs, reason: 'operator' } as const
-    const claimed = await deps.store.syncs.claim(connectionId, options)
+    const claim = { now: deps.clock.now(), leaseMs: runLeaseMs, reason: 'operator' } as const
+    const claimed = await deps.store.syncs.claim(connectionId, claim)
     if (claimed === null) throw apiError('connection_not_found')
     isNeeded = claimed.kind === 'claimed'
     return claimed.kind === 'claimed' ? { ...claimed, place } : claimed

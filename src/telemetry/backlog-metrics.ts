@@ -69,21 +69,21 @@ interface ReadingParts<Value> {
 }
 
 /** The function resolves when the gauges show a fresh value or are hidden; it never rejects. */
-function makeReading<Value>(options: BacklogOptions, parts: ReadingParts<Value>) {
+function makeReading<Value>(options: BacklogOptions, reading: ReadingParts<Value>) {
   const { timeoutMs = defaultTimeoutMs, monotonicMs = () => performance.now() } = options
   let freshUntil = Number.NEGATIVE_INFINITY
   let running: Promise<void> | null = null
 
   function fail(error: unknown): void {
-    parts.hide()
+    reading.hide()
     freshUntil = monotonicMs() + restMs
-    options.onFailure(parts.name, error)
+    options.onFailure(reading.name, error)
   }
 
   async function run(): Promise<void> {
     try {
-      parts.show(await parts.read())
-      freshUntil = monotonicMs() + parts.freshMs
+      reading.show(await reading.read())
+      freshUntil = monotonicMs() + reading.freshMs
     } catch (error) {
       fail(error)
     } finally {

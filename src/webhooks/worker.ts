@@ -38,13 +38,13 @@ export function startDeliveryWorker(deps: DeliverDeps, jobs: JobReport): Deliver
     const limit = capacity[health] - own.size
     if (limit <= 0 || stopping.signal.aborted) return
     const claimedAt = performance.now()
-    const options = {
+    const claim = {
       now: deps.clock.now(),
       leaseMs: endpointLeaseMs,
       limit,
       ailing: health === 'ailing',
     }
-    for (const claimed of await deps.store.deliveries.claimEndpoints(options)) {
+    for (const claimed of await deps.store.deliveries.claimEndpoints(claim)) {
       const work = deliver(claimed, claimedAt, stopping.signal).finally(() => {
         own.delete(work)
         // Another endpoint can be claimed, and this one may have more deliveries.

@@ -36,11 +36,11 @@ export function makeConnectionHandlers(
       return shown
     },
     async removeConnection({ connection, query }, reply) {
-      const options = { endsAtProvider: query.atProvider === 'true' }
-      const removal = await orNotFound(
-        connections.removeConnection(byOperator, connection, options),
+      const removal = { endsAtProvider: query.atProvider === 'true' }
+      const done = await orNotFound(
+        connections.removeConnection(byOperator, connection, removal),
       )
-      if (removal === 'leaving') reply.header('x-connection-status', 'deleting')
+      if (done === 'leaving') reply.header('x-connection-status', 'deleting')
       return undefined
     },
     async syncConnection({ connection }) {

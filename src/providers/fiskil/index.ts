@@ -40,7 +40,7 @@ export type { FiskilOptions } from './client.ts'
 /** Makes the adapter and opens its connection pool; `close` closes the pool. */
 export function makeFiskil(options: FiskilOptions): BankingAdapter {
   const client = makeFiskilClient(options)
-  const deps: ConsentDeps = { client, clock: options.clock, report: options.report }
+  const consentOptions: ConsentDeps = { client, clock: options.clock, report: options.report }
   const odd = (what: string) => options.report.oddity({ provider: 'fiskil', what })
   const { webhookSecret: secret = null, teamId, clientId, clock } = options
 
@@ -65,7 +65,7 @@ export function makeFiskil(options: FiskilOptions): BankingAdapter {
     }),
 
     identify: (credentials, call) => identify(client, credentials, call),
-    discover: (login, call) => discoverConnections(deps, login, call),
+    discover: (login, call) => discoverConnections(consentOptions, login, call),
 
     async revoke(login, connection, { last }, call) {
       await revoke(client, connection, call)
@@ -74,10 +74,10 @@ export function makeFiskil(options: FiskilOptions): BankingAdapter {
 
     endLogin: (login, call) => deleteEndUser(client, login, call),
 
-    confirmEmpty: (login, connection, call) => confirmConsent(deps, { login, connection }, call),
+    confirmEmpty: (login, connection, call) => confirmConsent(consentOptions, { login, connection }, call),
 
     async balances(query, call) {
-      const reading = await readBalances(deps, query, call)
+      const reading = await readBalances(consentOptions, query, call)
       if (reading.balances.some((balance) => balance.currency === null)) odd('unreadable balance')
       return reading
     },
@@ -95,7 +95,7 @@ export function makeFiskil(options: FiskilOptions): BankingAdapter {
           )
           return open(query, cursor, body)
         } catch (error) {
-          if (isRefused(error, [403, 404])) await explainRefusal(deps, query, call)
+          if (isRefused(error, [403, 404])) await explainRefusal(consentOptions, query, call)
           throw error
         }
       },
@@ -131,16 +131,16 @@ async function revoke(
  * itself.
  */
 async function explainRefusal(
-  deps: ConsentDeps,
+  consentOptions: ConsentDeps,
   query: RowsQuery,
   call: CallContext,
 ): Promise<void> {
   try {
-    await refuseLostConsent(deps, query, call)
+    await refuseLostConsent(consentOptions, query, call)
   } catch (error) {
     const isLost = error instanceof UpstreamError && error.failure.kind === 'consent_lost'
     if (isLost || call.signal.aborted) throw error
-    deps.report.oddity({ provider: 'fiskil', what: 'consent unknown after a refusal' })
+    consentOptions.report.oddity({ provider: 'fiskil', what: 'consent unknown after a refusal' })
   }
 }
 
@@ -149,7 +149,7 @@ async function explainRefusal(
  * refusal are checked against the list of consents (reading R20b).
  */
 async function readBalances(
-  deps: ConsentDeps,
+  consentOptions: ConsentDeps,
   query: BalanceQuery,
   call: CallContext,
 ): Promise<BalanceReading> {
@@ -159,10 +159,10 @@ async function readBalances(
   ]
   let rows: Awaited<ReturnType<typeof listBalanceRows>>
   try {
-    rows = await listBalanceRows(deps.client, login, call)
+    rows = await listBalanceRows(consentOptions.client, login, call)
   } catch (error) {
     if (!isRefused(error, [403, 404])) throw error
-    const consents = await sightConsents(deps, { login, connections }, call)
+    const consents = await sightConsents(consentOptions, { login, connections }, call)
     // When all consents are active they do not explain the refusal, so it is thrown.
     if (consents === null || consents.every(({ status }) => status === 'active')) throw error
     return { balances: [], consents }
@@ -173,7 +173,7 @@ async function readBalances(
   const doubted =
     silent.length === 0
       ? []
-      : ((await sightConsents(deps, { login, connections: silent }, call)) ?? [])
+      : ((await sightConsents(consentOptions, { login, connections: silent }, call)) ?? [])
   const sighted = connections
     .filter(isListed)
     .map(({ id }): ConsentState => ({ connectionId: id, status: 'active', lastRefreshedAt: null }))
