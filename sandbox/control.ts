@@ -10,7 +10,7 @@ import { FailureBody, LatencyBody, NewRowBody, RowChangeBody, WhereBody } from '
 import { senderOf } from './emulator.ts'
 import type { FaultControls } from './fault-controls.ts'
 import {
-  type AdoptedDeps,
+  type AdoptedOptions,
   describeAdopted,
   noteCommand,
   type Person,
@@ -30,7 +30,7 @@ import { listPeople, sandboxProviders } from './magic-users.ts'
 import type { Sandbox } from './start.ts'
 import { addWebhookRoutes, awaitWebhooks } from './webhook-control.ts'
 
-export interface ControlDeps extends AdoptedDeps {
+export interface ControlOptions extends AdoptedOptions {
   readonly sandbox: Sandbox
   readonly clock: Clock
 }
@@ -43,17 +43,17 @@ interface ProviderPath {
 }
 
 /** Makes what adds `/sandbox/…` to the admin API. */
-export function makeSandboxControl(deps: ControlDeps): (admin: FastifyInstance) => void {
+export function makeSandboxControl(options: ControlOptions): (admin: FastifyInstance) => void {
   return (admin) => {
-    addRowRoutes(admin, deps)
-    addStateRoutes(admin, deps)
-    addProviderRoutes(admin, deps)
-    addWebhookRoutes(admin, deps)
+    addRowRoutes(admin, options)
+    addStateRoutes(admin, options)
+    addProviderRoutes(admin, options)
+    addWebhookRoutes(admin, options)
   }
 }
 
-function addRowRoutes(admin: FastifyInstance, deps: ControlDeps): void {
-  const { sandbox, clock } = deps
+function addRowRoutes(admin: FastifyInstance, options: ControlOptions): void {
+  const { sandbox, clock } = options
 
   admin.get('/sandbox/people', async () => ({ data: listPeople() }))
 
@@ -77,7 +77,7 @@ function addRowRoutes(admin: FastifyInstance, deps: ControlDeps): void {
       }),
     )
     await awaitWebhooks(sandbox, [provider])
-    await noteCommand(deps, {
+    await noteCommand(options, {
       action: 'sandbox.rows.add',
       details: { person, provider },
       people: [toPerson(sandbox, provider, person)],
@@ -105,7 +105,7 @@ function addRowRoutes(admin: FastifyInstance, deps: ControlDeps): void {
       sandbox,
     )
     await awaitWebhooks(sandbox, [provider])
-    await noteCommand(deps, {
+    await noteCommand(options, {
       action: 'sandbox.rows.change',
       details: { person, provider },
       people: [toPerson(sandbox, provider, person)],
@@ -114,8 +114,8 @@ function addRowRoutes(admin: FastifyInstance, deps: ControlDeps): void {
   })
 }
 
-function addStateRoutes(admin: FastifyInstance, deps: ControlDeps): void {
-  const { sandbox } = deps
+function addStateRoutes(admin: FastifyInstance, options: ControlOptions): void {
+  const { sandbox } = options
   type Act = (faultControls: FaultControls, person: string) => void
 
   const addVerb = (command: StateCommand, act: Act, { challenges = false } = {}) => {
@@ -132,14 +132,14 @@ function addStateRoutes(admin: FastifyInstance, deps: ControlDeps): void {
       await awaitWebhooks(sandbox, served)
       const isServed = (one: Person) => served.includes(one.provider)
       const touched = people.filter(isServed)
-      const refreshed = challenges ? null : await refreshAdopted(deps, touched)
-      await noteCommand(deps, {
+      const refreshed = challenges ? null : await refreshAdopted(options, touched)
+      await noteCommand(options, {
         action: `sandbox.${command}`,
         details: { person, providers: served },
         people: touched,
         challenges,
       })
-      const connections = refreshed ?? (await describeAdopted(deps, touched))
+      const connections = refreshed ?? (await describeAdopted(options, touched))
       return { person, providers: served, connections }
     })
   }
@@ -158,14 +158,14 @@ function addStateRoutes(admin: FastifyInstance, deps: ControlDeps): void {
   addVerb('address.admit', ({ ownApp }, person) => ownApp?.admit(person))
 }
 
-function addProviderRoutes(admin: FastifyInstance, deps: ControlDeps): void {
-  const { sandbox } = deps
+function addProviderRoutes(admin: FastifyInstance, options: ControlOptions): void {
+  const { sandbox } = options
 
   admin.put<ProviderPath>('/sandbox/providers/:provider/latency', async (request) => {
     const provider = readProvider(request.params.provider)
     const { ms } = parseInput(LatencyBody, request.body)
     sandbox[provider].latencyMs = ms
-    await noteCommand(deps, {
+    await noteCommand(options, {
       action: 'sandbox.latency',
       details: { provider, ms },
       people: [],
@@ -183,7 +183,7 @@ function addProviderRoutes(admin: FastifyInstance, deps: ControlDeps): void {
       ...(times === undefined ? {} : { times }),
       does: { kind: 'reply', reply: emulator.faultControls.refusal(status, retryAfter ?? null) },
     })
-    await noteCommand(deps, {
+    await noteCommand(options, {
       action: 'sandbox.fail',
       details: { provider, status },
       people: [],
@@ -204,9 +204,9 @@ function addProviderRoutes(admin: FastifyInstance, deps: ControlDeps): void {
     const people = sandboxProviders.flatMap((provider) =>
       Object.keys(sandbox[provider].people).map((name) => toPerson(sandbox, provider, name)),
     )
-    const connections = await refreshAdopted(deps, people)
+    const connections = await refreshAdopted(options, people)
     const details = { people: 'everybody' } as const
-    await noteCommand(deps, { action: 'sandbox.reset', details, people })
+    await noteCommand(options, { action: 'sandbox.reset', details, people })
     return { connections }
   })
 }

@@ -30,7 +30,7 @@ export interface Demo {
   readonly accountId: AccountId
 }
 
-export interface DemoDeps {
+export interface DemoOptions {
   readonly store: Pick<StoreReader, 'users' | 'keys' | 'accounts' | 'sessions'>
   readonly actions: Pick<UserActions, 'createUser' | 'setPassword' | 'createKey'>
   readonly connections: Pick<Connections, 'linkConnections'>
@@ -42,18 +42,18 @@ export interface DemoDeps {
 const plans = ['professional', 'developer'] as const
 
 /** Makes the demo users, or finds those of another start. Several processes may do so at once. */
-export async function prepareDemo(deps: DemoDeps): Promise<Demo> {
-  const password = toPassword(draw(deps.secret, 'password'))
+export async function prepareDemo(options: DemoOptions): Promise<Demo> {
+  const password = toPassword(draw(options.secret, 'password'))
   const users: DemoUser[] = []
   for (const plan of plans) {
-    const user = await findUser(deps, plan)
-    for (const credentials of deps.sandbox.person('healthy')) {
-      await deps.connections.linkConnections(bySystem, user.id, credentials)
+    const user = await findUser(options, plan)
+    for (const credentials of options.sandbox.person('healthy')) {
+      await options.connections.linkConnections(bySystem, user.id, credentials)
     }
-    await givePassword(deps, user.id, password)
-    users.push({ plan, email: user.email, key: await findKey(deps, user.id) })
+    await givePassword(options, user.id, password)
+    users.push({ plan, email: user.email, key: await findKey(options, user.id) })
   }
-  return { users, password, ...(await findExample(deps)) }
+  return { users, password, ...(await findExample(options)) }
 }
 
 /** 32 bytes for one use, which show neither the secret nor what was drawn for another use. */
@@ -61,7 +61,7 @@ function draw(secret: Uint8Array, use: string): Uint8Array {
   return createHmac('sha256', secret).update(use).digest()
 }
 
-function findUser({ store, actions }: DemoDeps, plan: DemoUser['plan']): Promise<UserRow> {
+function findUser({ store, actions }: DemoOptions, plan: DemoUser['plan']): Promise<UserRow> {
   const email = `${plan}@${demoDomain}`
   return findOrMake(
     () => store.users.find(email),
@@ -86,10 +86,10 @@ async function findOrMake<Row>(
 }
 
 /** Sets the password only when it differs, because setting it ends the user's sessions. */
-async function givePassword(deps: DemoDeps, userId: UserId, password: string): Promise<void> {
-  const stored = await deps.store.sessions.findPassword(userId)
+async function givePassword(options: DemoOptions, userId: UserId, password: string): Promise<void> {
+  const stored = await options.store.sessions.findPassword(userId)
   if (stored !== null && (await makePasswords().check(password, stored))) return
-  await deps.actions.setPassword(bySystem, userId, { password })
+  await options.actions.setPassword(bySystem, userId, { password })
 }
 
 /** Without letters and digits that look alike, since people type it from a terminal. */
@@ -108,7 +108,7 @@ function toPassword(bytes: Uint8Array): string {
 const keyName = 'Demo'
 
 /** The key that opens this user's data. A revoked key stays revoked: the next one is drawn from its id. */
-async function findKey({ store, actions, secret }: DemoDeps, userId: UserId): Promise<string> {
+async function findKey({ store, actions, secret }: DemoOptions, userId: UserId): Promise<string> {
   const keys = await store.keys.list(userId)
   // Newest first.
   const revoked = keys.find(({ name, revokedAt }) => name === keyName && revokedAt !== null)
@@ -120,10 +120,12 @@ async function findKey({ store, actions, secret }: DemoDeps, userId: UserId): Pr
   return minted.key
 }
 
-async function findExample(deps: DemoDeps): Promise<Pick<Demo, 'connectionId' | 'accountId'>> {
-  const user = await deps.store.users.find(`${plans[0]}@${demoDomain}`)
+async function findExample(
+  options: DemoOptions,
+): Promise<Pick<Demo, 'connectionId' | 'accountId'>> {
+  const user = await options.store.users.find(`${plans[0]}@${demoDomain}`)
   if (user === null) throw new Error('the demo user is gone')
-  const accounts = await deps.store.accounts.list(user.id)
+  const accounts = await options.store.accounts.list(user.id)
   const account = accounts.find((row) => row.provider === 'fiskil' && row.type === 'transaction')
   if (account === undefined) throw new Error('the demo user has no bank account')
   return { connectionId: account.connectionId, accountId: account.id }

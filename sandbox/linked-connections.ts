@@ -11,7 +11,7 @@ import type { StoreReader } from '#store/ports/reader.ts'
 import type { SandboxCommand } from './commands.ts'
 import type { SandboxProvider } from './magic-users.ts'
 
-export interface AdoptedDeps {
+export interface AdoptedOptions {
   readonly store: Pick<StoreReader, 'users' | 'logins' | 'connections'>
   readonly connections: Connections
 }
@@ -44,7 +44,7 @@ export type CommandNote = SandboxCommand & {
 
 /** Applies what a command has changed to Tributary. */
 export async function noteCommand(
-  { store, connections }: AdoptedDeps,
+  { store, connections }: AdoptedOptions,
   { action, details, people, challenges = false }: CommandNote,
 ): Promise<void> {
   const rows = (await listAdopted(store, people)).flat()
@@ -58,14 +58,14 @@ export async function noteCommand(
 
 /** Refreshes every connection of these people from the provider. */
 export async function refreshAdopted(
-  deps: AdoptedDeps,
+  options: AdoptedOptions,
   people: readonly Person[],
 ): Promise<readonly Adopted[]> {
   const reported: Adopted[] = []
-  for (const rows of await listAdopted(deps.store, people)) {
-    const refreshed = await refresh(deps.connections, rows)
+  for (const rows of await listAdopted(options.store, people)) {
+    const refreshed = await refresh(options.connections, rows)
     for (const { id } of rows) {
-      const row = await deps.store.connections.find(id)
+      const row = await options.store.connections.find(id)
       if (row !== null && row.status !== 'deleting') reported.push(toAdopted(row, refreshed))
     }
   }
@@ -74,7 +74,7 @@ export async function refreshAdopted(
 
 /** Every connection of these people as stored; no provider is called. */
 export async function describeAdopted(
-  { store }: Pick<AdoptedDeps, 'store'>,
+  { store }: Pick<AdoptedOptions, 'store'>,
   people: readonly Person[],
 ): Promise<readonly Adopted[]> {
   return (await listAdopted(store, people)).flat().map((row) => toAdopted(row, false))
@@ -82,7 +82,7 @@ export async function describeAdopted(
 
 /** By login; each list has at least one connection. */
 async function listAdopted(
-  store: AdoptedDeps['store'],
+  store: AdoptedOptions['store'],
   people: readonly Person[],
 ): Promise<readonly (readonly ConnectionRow[])[]> {
   const wanted = new Set(

@@ -9,12 +9,12 @@ import { apiError } from '#contract/errors.ts'
 import { EmptyInput, parseInput } from '#contract/input.ts'
 import { WebhookBody } from './control-bodies.ts'
 import { senderOf } from './emulator.ts'
-import { type AdoptedDeps, noteCommand } from './linked-connections.ts'
+import { type AdoptedOptions, noteCommand } from './linked-connections.ts'
 import { findProviders, readProvider, runFaultControl } from './locate.ts'
 import { type SandboxProvider, sandboxProviders } from './magic-users.ts'
 import type { Sandbox } from './start.ts'
 
-interface WebhookControlDeps extends AdoptedDeps {
+interface WebhookControlOptions extends AdoptedOptions {
   readonly sandbox: Sandbox
 }
 
@@ -32,8 +32,8 @@ export async function awaitWebhooks(
   await Promise.race([all, sleep(maxWaitMs, undefined, { ref: false })])
 }
 
-export function addWebhookRoutes(admin: FastifyInstance, deps: WebhookControlDeps): void {
-  const { sandbox } = deps
+export function addWebhookRoutes(admin: FastifyInstance, options: WebhookControlOptions): void {
+  const { sandbox } = options
 
   admin.post<{ Params: { person: string } }>(
     '/sandbox/people/:person/webhooks',
@@ -59,7 +59,7 @@ export function addWebhookRoutes(admin: FastifyInstance, deps: WebhookControlDep
         ),
       )
       await awaitWebhooks(sandbox, [provider])
-      await noteCommand(deps, {
+      await noteCommand(options, {
         action: 'sandbox.webhook',
         details: { person, provider, event: kind },
         people: [],
@@ -77,7 +77,11 @@ export function addWebhookRoutes(admin: FastifyInstance, deps: WebhookControlDep
       const rotateKey = sandbox[provider].faultControls.webhooks?.rotateKey ?? null
       if (rotateKey === null) throw refuse(`provider: the key of ${provider} does not rotate`)
       rotateKey()
-      await noteCommand(deps, { action: 'sandbox.rotate-key', details: { provider }, people: [] })
+      await noteCommand(options, {
+        action: 'sandbox.rotate-key',
+        details: { provider },
+        people: [],
+      })
       return { provider }
     },
   )

@@ -70,7 +70,8 @@ async function start(running: Running): Promise<void> {
       ? {}
       : {
           madeUpPeople: made.sandbox.person('healthy'),
-          adminExtension: (parts) => made.makeSandboxControl({ ...parts, sandbox: made.sandbox }),
+          adminExtension: (options) =>
+            made.makeSandboxControl({ ...options, sandbox: made.sandbox }),
         }),
   })
   running.app = app

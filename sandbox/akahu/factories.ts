@@ -31,22 +31,22 @@ export const institutions = {
 /** Takes no new links at present. */
 export const closedInstitutions: ReadonlySet<string> = new Set([institutions.heartland._id])
 
-export type AccountParts = Pick<AkahuAccount, 'connection' | 'name' | 'type' | 'balance'> &
+export type AccountOptions = Pick<AkahuAccount, 'connection' | 'name' | 'type' | 'balance'> &
   Partial<AkahuAccount>
 
 /** An account with defaults for fields not given: ACTIVE, with transactions, refreshed as it grows. */
-export function account(key: string, parts: AccountParts): AkahuAccount {
+export function account(key: string, options: AccountOptions): AkahuAccount {
   return {
     _id: `acc_${digest(key)}`,
-    ...(parts._credentials === undefined
-      ? { _authorisation: `auth_${digest(`${key.split('.')[0]}.${parts.connection._id}`)}` }
+    ...(options._credentials === undefined
+      ? { _authorisation: `auth_${digest(`${key.split('.')[0]}.${options.connection._id}`)}` }
       : {}),
     status: 'ACTIVE',
     attributes: ['TRANSACTIONS', 'TRANSFER_FROM', 'TRANSFER_TO'],
     refreshed: {},
     rows: [],
     pending: [],
-    ...parts,
+    ...options,
   }
 }
 

@@ -18,22 +18,22 @@ import {
   yen,
 } from './states-recipes.ts'
 
-export interface StateParts {
+export interface StateOptions {
   readonly clock: Clock
   readonly grow: Grow
 }
 
-type Make = (key: string, parts: StateParts) => AkahuAccount[]
+type Make = (key: string, options: StateOptions) => AkahuAccount[]
 
 const plain: Make = (key, { grow }) => oneBank(key, grow, everyday)
 const msPerDay = 86_400_000
 const daysAsleep = 12
 
 const lives = {
-  expired(key, parts) {
-    const accounts = plain(key, parts)
+  expired(key, options) {
+    const accounts = plain(key, options)
     // Rows from before the login broke are still served; later days are missing.
-    bringUpToDate(accounts, { now: () => parts.clock.now() - daysAsleep * msPerDay })
+    bringUpToDate(accounts, { now: () => options.clock.now() - daysAsleep * msPerDay })
     for (const one of accounts) one.status = 'INACTIVE'
     return accounts
   },
@@ -79,10 +79,10 @@ const rowFaults: Partial<Record<StateName, RowFaults>> = {
 }
 
 /** Makes everyone of this file. */
-export function makeStates(parts: StateParts): Record<StateName, AkahuPerson> {
+export function makeStates(options: StateOptions): Record<StateName, AkahuPerson> {
   const people = stateNames.map((name) => {
-    const makeAccounts = () => lives[name](name, parts)
-    const made = person(name, `${name} (sandbox)`, { clock: parts.clock, makeAccounts })
+    const makeAccounts = () => lives[name](name, options)
+    const made = person(name, `${name} (sandbox)`, { clock: options.clock, makeAccounts })
     return [name, Object.assign(made, rowFaults[name])] as const
   })
   return Object.fromEntries(people) as Record<StateName, AkahuPerson>
@@ -139,7 +139,7 @@ const shapes: readonly (readonly [string, string | undefined])[] = [
   ['Savings 38-9000-0123456-07', '38-9000-0123456-07'],
 ]
 
-function makeNumbers(key: string, { grow }: StateParts): AkahuAccount[] {
+function makeNumbers(key: string, { grow }: StateOptions): AkahuAccount[] {
   return shapes.map(([name, number]) =>
     account(`${key}.${name}`, {
       connection: institutions.kiwibank,

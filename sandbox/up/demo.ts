@@ -35,14 +35,14 @@ const saverCount = 21
 /** Makes an account; without a recipe it gets no rows. */
 type MakeAccount = (
   key: string,
-  parts: Partial<UpAccount> & Pick<UpAccount, 'displayName'>,
+  fields: Partial<UpAccount> & Pick<UpAccount, 'displayName'>,
   growing?: { readonly recipe: Recipe; readonly days?: number },
 ) => UpAccount
 
 /** The predefined people; their data is generated at its first use, up to that time. */
 export function makeDemoPeople(seed: string, clock: Clock): UpPeople {
   const today = todayIn(clock)
-  const make: MakeAccount = (key, parts, growing) => ({
+  const make: MakeAccount = (key, fields, growing) => ({
     id: toUuid(`account ${key}`),
     accountType: 'TRANSACTIONAL',
     ownershipType: 'INDIVIDUAL',
@@ -51,7 +51,7 @@ export function makeDemoPeople(seed: string, clock: Clock): UpPeople {
     currency: 'AUD',
     isClosed: false,
     rows: [],
-    ...parts,
+    ...fields,
     ...(growing === undefined ? {} : { growth: grow(growing) }),
   })
   const grow = ({

@@ -35,8 +35,8 @@ export type Recipe = (day: Day, random: Random) => readonly Happening[]
 /** An id in the form of a UUID: the same for the same name, unlike any other. */
 export function toUuid(name: string): string {
   const digits = hash('sha256', name)
-  const parts = [digits.slice(0, 8), digits.slice(8, 12), `4${digits.slice(13, 16)}`]
-  return [...parts, `a${digits.slice(17, 20)}`, digits.slice(20, 32)].join('-')
+  const fields = [digits.slice(0, 8), digits.slice(8, 12), `4${digits.slice(13, 16)}`]
+  return [...fields, `a${digits.slice(17, 20)}`, digits.slice(20, 32)].join('-')
 }
 
 /** An amount in cents with both digits of its fraction. */
@@ -45,9 +45,9 @@ export function centsText(cents: number): string {
 }
 
 /** A row with defaults for what is not given: a transfer by nobody in particular, settled at once. */
-export function makeRow(parts: Partial<UpRow> & Pick<UpRow, 'id' | 'createdAt'>): UpRow {
+export function makeRow(fields: Partial<UpRow> & Pick<UpRow, 'id' | 'createdAt'>): UpRow {
   return {
-    settlesAt: parts.createdAt,
+    settlesAt: fields.createdAt,
     amount: '-1.00',
     description: 'A row',
     rawText: null,
@@ -57,7 +57,7 @@ export function makeRow(parts: Partial<UpRow> & Pick<UpRow, 'id' | 'createdAt'>)
     category: null,
     transferAccount: null,
     cardPurchase: false,
-    ...parts,
+    ...fields,
   }
 }
 
@@ -83,11 +83,11 @@ export function makeGrowth({ seed, recipe, since }: GrowthOptions): AccountGrowt
 
 /** One row; two where the hold is deleted and the payment has another id. */
 function toRows(happening: Happening, day: string, name: string): readonly UpRow[] {
-  const { cents, minute, heldMinutes = 0, heldCents, isReplaced, ...parts } = happening
+  const { cents, minute, heldMinutes = 0, heldCents, isReplaced, ...fields } = happening
   const createdAt = melbourne.startOfDay(day) / 1000 + minute * 60_000
   const settlesAt = createdAt + heldMinutes * 60_000
   const row = makeRow({
-    ...parts,
+    ...fields,
     id: toUuid(name),
     createdAt,
     settlesAt,

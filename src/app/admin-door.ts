@@ -7,15 +7,15 @@ import type { FastifyInstance } from 'fastify'
 import { makeAgents } from '#auth/oauth/agents.ts'
 import { makeSessions } from '#auth/sign-in/sessions.ts'
 import { makeAdminDoor } from '#doors/admin/door.ts'
-import type { HealthLaneDeps } from '#doors/admin/health.ts'
+import type { HealthLaneOptions } from '#doors/admin/health.ts'
 import type { UserId } from '#kernel/ids.ts'
 import { version } from '#src/version.ts'
 import type { Syncs } from '#syncs/syncs.ts'
 import { makeExamination } from './doctor.ts'
-import type { AppParts } from './foundation.ts'
+import type { AssemblyOptions } from './foundation.ts'
 import { makeAppLimits, makeAppUsage } from './usage.ts'
 
-export interface AdminDoorParts extends AppParts {
+export interface AdminAssemblyOptions extends AssemblyOptions {
   readonly syncs: Pick<Syncs, 'runSync'>
   /** Null: this process serves no requests. */
   readonly settleUsage: ((userId: UserId) => Promise<void>) | null
@@ -23,10 +23,10 @@ export interface AdminDoorParts extends AppParts {
 
 /** The caller closes it. */
 export function assembleAdminDoor(
-  parts: AdminDoorParts,
-  monitoring: HealthLaneDeps,
+  options: AdminAssemblyOptions,
+  monitoring: HealthLaneOptions,
 ): FastifyInstance {
-  const { config, store, kv, actions, connections, webhooks, clock } = parts
+  const { config, store, kv, actions, connections, webhooks, clock } = options
   // A worker has no authorization server; what agents are connected stands in the store.
   const agents = makeAgents({ store, clock })
   return makeAdminDoor({
@@ -34,24 +34,24 @@ export function assembleAdminDoor(
     actions,
     connections,
     webhooks,
-    runSync: parts.syncs.runSync,
-    readUsage: makeAppUsage(parts, parts.settleUsage),
-    readLimits: makeAppLimits(parts, agents),
+    runSync: options.syncs.runSync,
+    readUsage: makeAppUsage(options, options.settleUsage),
+    readLimits: makeAppLimits(options, agents),
     agents,
     sessions: makeSessions({ store, clock }),
     clock,
     windows: kv.windows,
-    adminToken: parts.secrets.adminToken,
+    adminToken: options.secrets.adminToken,
     planSettings: config.plans,
-    checkReplies: parts.checkReplies,
+    checkReplies: options.checkReplies,
     ...monitoring,
     describeService: () => {
-      const { base: baseUrl, mcp: mcpUrl } = parts.origins()
+      const { base: baseUrl, mcp: mcpUrl } = options.origins()
       return { version, mode: config.mode, baseUrl, mcpUrl }
     },
-    examine: makeExamination(parts),
-    ...(parts.adminExtension === undefined
+    examine: makeExamination(options),
+    ...(options.adminExtension === undefined
       ? {}
-      : { extension: parts.adminExtension({ store, connections, clock }) }),
+      : { extension: options.adminExtension({ store, connections, clock }) }),
   })
 }

@@ -1,45 +1,48 @@
 /** Assembles the admin listener: monitoring, and the admin door behind it. */
 import type { FastifyInstance } from 'fastify'
-import { type HealthLaneDeps, makeHealthLane } from '#doors/admin/health.ts'
+import { type HealthLaneOptions, makeHealthLane } from '#doors/admin/health.ts'
 import { type AdminServer, makeAdminServer } from '#doors/admin/server.ts'
 import type { Listener } from '#doors/listener.ts'
 import { makeBacklog } from '#telemetry/backlog-metrics.ts'
-import type { AdminDoorParts } from './admin-door.ts'
+import type { AdminAssemblyOptions } from './admin-door.ts'
 
 /** The caller listens, drains and closes. */
 export function assembleAdmin(
-  parts: AdminDoorParts & { readonly adminListener: Listener },
+  options: AdminAssemblyOptions & { readonly adminListener: Listener },
   isDraining: () => boolean,
 ): AdminServer {
-  const monitoring = assembleMonitoring(parts, isDraining)
+  const monitoring = assembleMonitoring(options, isDraining)
   return makeAdminServer({
-    listener: parts.adminListener,
+    listener: options.adminListener,
     health: makeHealthLane(monitoring),
-    open: () => openAdminDoor(parts, monitoring),
-    onFailure: (error) => parts.reports.backgroundFailure('admin', error),
+    open: () => openAdminDoor(options, monitoring),
+    onFailure: (error) => options.reports.backgroundFailure('admin', error),
   })
 }
 
 /** The door alone, for requests that are injected. */
-export function openLocalDoor(parts: AdminDoorParts): Promise<FastifyInstance> {
+export function openLocalDoor(options: AdminAssemblyOptions): Promise<FastifyInstance> {
   return openAdminDoor(
-    parts,
-    assembleMonitoring(parts, () => false),
+    options,
+    assembleMonitoring(options, () => false),
   )
 }
 
 async function openAdminDoor(
-  parts: AdminDoorParts,
-  monitoring: HealthLaneDeps,
+  options: AdminAssemblyOptions,
+  monitoring: HealthLaneOptions,
 ): Promise<FastifyInstance> {
-  parts.checkCode?.()
+  options.checkCode?.()
   const { assembleAdminDoor } = await import('./admin-door.ts')
-  return assembleAdminDoor(parts, monitoring)
+  return assembleAdminDoor(options, monitoring)
 }
 
-function assembleMonitoring(parts: AdminDoorParts, isDraining: () => boolean): HealthLaneDeps {
-  const { config, store, kv, clock, log, metrics } = parts
-  const backlog = makeBacklog({ store, clock, onFailure: parts.reports.backgroundFailure })
+function assembleMonitoring(
+  options: AdminAssemblyOptions,
+  isDraining: () => boolean,
+): HealthLaneOptions {
+  const { config, store, kv, clock, log, metrics } = options
+  const backlog = makeBacklog({ store, clock, onFailure: options.reports.backgroundFailure })
   return {
     listener: config.adminListener,
     log,

@@ -9,7 +9,7 @@ import { makeRefusalPage } from '#doors/pages/consent/refusal-page.ts'
 import { readBody } from '#doors/request-body.ts'
 import { fetchDocument } from '#outbound/fetch-document.ts'
 import { makeLateAgent } from '#outbound/late-agent.ts'
-import type { AppParts } from './foundation.ts'
+import type { AssemblyOptions } from './foundation.ts'
 
 /** Path of the consent page; a request's uid is appended. */
 const consentPath = '/consent'
@@ -21,8 +21,8 @@ export interface Authorization extends OAuth {
 }
 
 /** The caller closes it, before the store. */
-export async function openAuthorization(parts: AppParts): Promise<Authorization> {
-  const { config, store, kv, clock, origins, sealer, reports } = parts
+export async function openAuthorization(options: AssemblyOptions): Promise<Authorization> {
+  const { config, store, kv, clock, origins, sealer, reports } = options
   const agent = makeLateAgent({ maxResponseBytes: maxDocumentBytes })
   const oauth = makeOAuth({
     store,
@@ -44,7 +44,7 @@ export async function openAuthorization(parts: AppParts): Promise<Authorization>
     plans: config.plans,
     renderRefusal: await makeRefusalPage(),
     report: reports.oauth,
-    ...(parts.checkCode === undefined ? {} : { checkCode: parts.checkCode }),
+    ...(options.checkCode === undefined ? {} : { checkCode: options.checkCode }),
   })
   return { ...oauth, close: () => agent.close() }
 }

@@ -10,10 +10,10 @@ import { startPeriodic } from '#jobs/periodic.ts'
 import type { Syncs } from '#syncs/syncs.ts'
 import { makeUsageSweep } from '#usage/sweep.ts'
 import { startDeliveries } from './deliveries.ts'
-import type { AppParts } from './foundation.ts'
+import type { AssemblyOptions } from './foundation.ts'
 import { startMails } from './mails.ts'
 
-interface BackgroundParts extends AppParts {
+interface BackgroundOptions extends AssemblyOptions {
   readonly syncs: Syncs
 }
 
@@ -24,8 +24,8 @@ export interface Background {
   stop(graceMs: number): Promise<void>
 }
 
-export function startBackground(parts: BackgroundParts): Background {
-  const { store, clock, connections, reports, syncs } = parts
+export function startBackground(options: BackgroundOptions): Background {
+  const { store, clock, connections, reports, syncs } = options
   const sessions = makeSessions({ store, clock })
   const jobs = [
     makeDeletionSweep(connections.finishDeletions),
@@ -39,8 +39,8 @@ export function startBackground(parts: BackgroundParts): Background {
   const unsubscribe = store.onWork((kind) => {
     if (kind === 'sync') claims.wake()
   })
-  const deliveries = startDeliveries(parts)
-  const mails = startMails(parts)
+  const deliveries = startDeliveries(options)
+  const mails = startMails(options)
   return {
     async stop(graceMs) {
       unsubscribe()

@@ -13,15 +13,15 @@ import { makePost, maxAnswerBytes, postTimeoutMs } from '#webhooks/post.ts'
 import { makeRetention } from '#webhooks/retention.ts'
 import { makeDeliveryWaitCheck } from '#webhooks/waits.ts'
 import { maxDeliveriesInFlight, startDeliveryWorker } from '#webhooks/worker.ts'
-import type { AppParts } from './foundation.ts'
+import type { AssemblyOptions } from './foundation.ts'
 
 export interface Deliveries {
   /** Sends nothing more; resolves when the attempts in flight are stored, after about 20 s at most. */
   stop(): Promise<void>
 }
 
-export function startDeliveries(parts: AppParts): Deliveries {
-  const { config, store, clock, reports } = parts
+export function startDeliveries(options: AssemblyOptions): Deliveries {
+  const { config, store, clock, reports } = options
   const { allowPrivate, retryScheduleSeconds, retentionHours } = config.events
   const report = reports.webhooks
   const agent = makeLateAgent({
@@ -41,7 +41,7 @@ export function startDeliveries(parts: AppParts): Deliveries {
       clock,
       post: async (message, stop) => (await openPost())(message, stop),
       schedule: retryScheduleSeconds,
-      redact: makeRedactor(listSecretTexts(config, parts.secrets)),
+      redact: makeRedactor(listSecretTexts(config, options.secrets)),
       report,
       // SQLite has one writer. On PostgreSQL more would keep fewer attempts each, in as many statements, and
       // the usual attempt does not wait for the disk.

@@ -10,9 +10,9 @@ import { makeThrottle, type Throttle } from '#gate/throttle.ts'
 import { lazily } from '#kernel/lazily.ts'
 import { providerNames } from '#providers/all-facts.ts'
 import type { SimplefinRecord } from '#telemetry/request-record.ts'
-import type { AppParts } from './foundation.ts'
+import type { AssemblyOptions } from './foundation.ts'
 
-interface DirectDoorParts extends AppParts {
+interface DirectDoorOptions extends AssemblyOptions {
   readonly authorization: OAuth
   readonly agentDoor: McpLaneOptions
   /** What programs that read SimpleFIN share with the other doors. */
@@ -26,16 +26,16 @@ interface DirectDoorParts extends AppParts {
 /** Per address. With a wrong secret a provider's own are refused as well, and it repeats them later. */
 const failedWebhooksPerMinute = 600
 
-export function listDirectDoors(parts: DirectDoorParts): readonly DirectDoor[] {
+export function listDirectDoors(options: DirectDoorOptions): readonly DirectDoor[] {
   return [
-    toAgentDoor(parts),
-    toOAuthDoor(parts),
-    toSimplefinDoor(parts),
-    ...listWebhookDoors(parts),
+    toAgentDoor(options),
+    toOAuthDoor(options),
+    toSimplefinDoor(options),
+    ...listWebhookDoors(options),
   ]
 }
 
-function toAgentDoor({ agentDoor }: DirectDoorParts): DirectDoor {
+function toAgentDoor({ agentDoor }: DirectDoorOptions): DirectDoor {
   return {
     // In every method: the lane refuses the others.
     owns: (_method, path) => path === '/mcp',
@@ -50,7 +50,7 @@ function toAgentDoor({ agentDoor }: DirectDoorParts): DirectDoor {
   }
 }
 
-function toOAuthDoor({ authorization, config, origins, reports }: DirectDoorParts): DirectDoor {
+function toOAuthDoor({ authorization, config, origins, reports }: DirectDoorOptions): DirectDoor {
   return {
     owns: authorization.owns,
     async open() {
@@ -72,7 +72,7 @@ function toSimplefinDoor({
   clock,
   reports,
   origins,
-}: DirectDoorParts): DirectDoor {
+}: DirectDoorOptions): DirectDoor {
   return {
     owns: (_method, path) => /^\/simplefin\/(?:info$|accounts$|claim\/)/.test(path),
     async open() {
@@ -110,8 +110,8 @@ function toSimplefinDoor({
 /**
  * `POST /providers/{provider}/webhook` for each provider that is configured with what verifies its webhooks.
  */
-function listWebhookDoors(parts: DirectDoorParts): readonly DirectDoor[] {
-  const { adapters, config, connections, kv, reports } = parts
+function listWebhookDoors(options: DirectDoorOptions): readonly DirectDoor[] {
+  const { adapters, config, connections, kv, reports } = options
   const openLane = lazily(async () => {
     const { makeWebhookLane } = await import('#doors/provider-webhooks/lane.ts')
     const { preauthIp } = config.limits

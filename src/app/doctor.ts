@@ -4,21 +4,21 @@
  */
 import { type Examine, type Installation, makeDoctor, realMachine } from '#doctor/doctor.ts'
 import { version } from '#src/version.ts'
-import type { AppParts } from './foundation.ts'
+import type { AssemblyOptions } from './foundation.ts'
 
 /** The function behind `GET /admin/doctor`. */
-export function makeExamination(parts: AppParts): Examine {
+export function makeExamination(options: AssemblyOptions): Examine {
   return makeDoctor({
-    ...parts,
-    mail: parts.mailer,
-    installation: describeInstallation(parts),
+    ...options,
+    mail: options.mailer,
+    installation: describeInstallation(options),
     machine: realMachine,
     onFailure: (check, error) =>
-      parts.reports.backgroundFailure('doctor', new Error(`check ${check}`, { cause: error })),
+      options.reports.backgroundFailure('doctor', new Error(`check ${check}`, { cause: error })),
   })
 }
 
-function describeInstallation({ config, secrets }: AppParts): Installation {
+function describeInstallation({ config, secrets }: AssemblyOptions): Installation {
   return {
     version,
     mode: config.mode,

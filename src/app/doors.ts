@@ -12,10 +12,10 @@ import { pagesDoor } from '#doors/pages/pages-door.ts'
 import { version } from '#src/version.ts'
 import type { ReadLimits } from '#usage/limits-left.ts'
 import type { ReadUsage } from '#usage/report.ts'
-import type { AppParts } from './foundation.ts'
+import type { AssemblyOptions } from './foundation.ts'
 import { listLinkingTargets, listSampleTokens } from './linking.ts'
 
-interface DoorParts extends AppParts {
+interface DoorOptions extends AssemblyOptions {
   readonly authorization: OAuth
   readonly sessions: Sessions
   readonly readUsage: ReadUsage
@@ -23,18 +23,21 @@ interface DoorParts extends AppParts {
 }
 
 /** Registers the doors on the public server's Fastify instance. */
-export async function mountDoors(fastify: FastifyInstance, parts: DoorParts): Promise<void> {
-  const { config, authorization, reports, origins } = parts
+export async function mountDoors(fastify: FastifyInstance, options: DoorOptions): Promise<void> {
+  const { config, authorization, reports, origins } = options
   const document = () => makeOpenApi({ baseUrl: origins().base, version })
   await fastify.register(docsDoor, { document })
   await fastify.register(pagesDoor, {
-    ...parts,
+    ...options,
     consent: authorization.consent,
     agents: authorization.agents,
     plans: config.plans,
-    linkingTargets: listLinkingTargets(parts.access),
-    sampleTokens: listSampleTokens(parts.connections.linkingWays, parts.madeUpPeople ?? []),
-    addMadeUpData: makeAddMadeUpData(parts.connections.linkConnections, parts.madeUpPeople ?? []),
+    linkingTargets: listLinkingTargets(options.access),
+    sampleTokens: listSampleTokens(options.connections.linkingWays, options.madeUpPeople ?? []),
+    addMadeUpData: makeAddMadeUpData(
+      options.connections.linkConnections,
+      options.madeUpPeople ?? [],
+    ),
     isLoopback: config.listener.isLoopback,
     secure: origins().base.startsWith('https:'),
     addressOf: (request) =>

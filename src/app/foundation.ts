@@ -55,13 +55,13 @@ export interface Foundation {
 }
 
 /** What the files beside this one make their parts of. */
-export type AppParts = AppOptions & Foundation
+export type AssemblyOptions = AppOptions & Foundation
 
 /** The caller closes what this opens. */
 export async function openFoundation(
   options: AppOptions,
   origins: () => Origins,
-): Promise<AppParts> {
+): Promise<AssemblyOptions> {
   const { config, clock } = options
   const reports = makeReports(options.log, options.metrics)
   const encryptionKeys = options.secrets.encryptionKeys.reveal()
@@ -143,14 +143,14 @@ async function openMailer({ smtpUrl }: Config, origins: () => Origins): Promise<
 /** Sign-in, and what mailed links do: they share the hashing queue and all counts of attempts. */
 function openSignIns(
   { config, clock }: AppOptions,
-  parts: Pick<Foundation, 'store' | 'kv' | 'sealer' | 'reports' | 'mailer'>,
+  options: Pick<Foundation, 'store' | 'kv' | 'sealer' | 'reports' | 'mailer'>,
   origins: () => Origins,
 ): Pick<Foundation, 'signIns' | 'byMail'> {
-  const { store, kv, sealer } = parts
+  const { store, kv, sealer } = options
   const { signUp } = config
   const passwords = makePasswords()
   const secrets = sealer.deriveAll('sign-in')
-  const print = parts.mailer === null ? parts.reports.printUrl : null
+  const print = options.mailer === null ? options.reports.printUrl : null
   const tokens = { store, clock, print, origin: () => origins().base }
   const attempts = makeAttempts({
     windows: kv.windows,

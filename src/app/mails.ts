@@ -7,14 +7,14 @@ import { makeCompose } from '#mail/compose.ts'
 import { makeExpiryNotices } from '#mail/expiry-notices.ts'
 import { makeMailSweep } from '#mail/mail-sweep.ts'
 import { makeMailTask } from '#mail/worker.ts'
-import type { AppParts } from './foundation.ts'
+import type { AssemblyOptions } from './foundation.ts'
 
 export interface Mails {
   /** Sends nothing more; resolves when the attempts in flight have ended and are stored. */
   stop(): Promise<void>
 }
 
-export function startMails({ store, clock, reports, mailer, origins }: AppParts): Mails {
+export function startMails({ store, clock, reports, mailer, origins }: AssemblyOptions): Mails {
   const sweep = startPeriodic(makeMailSweep({ store, clock }), reports.jobs)
   if (mailer === null) return sweep
   const compose = makeCompose({

@@ -29,10 +29,10 @@ export interface AppOptions {
   /** For tests: replaces the adapters that `access` would open. */
   readonly adapters?: Adapters
   /** Further paths of the admin API: in sandbox mode those of the sandbox commands. */
-  readonly adminExtension?: (parts: AdminExtensionParts) => (admin: FastifyInstance) => void
+  readonly adminExtension?: (options: AdminExtensionOptions) => (admin: FastifyInstance) => void
 }
 
-export interface AdminExtensionParts {
+export interface AdminExtensionOptions {
   readonly store: Store
   readonly connections: Connections
   readonly clock: Clock

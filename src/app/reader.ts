@@ -6,13 +6,13 @@ import { makeConsentMonitor } from '#connections/consent-monitor.ts'
 import { bySystem } from '#contract/actor.ts'
 import { openWindows } from '#paging/windows.ts'
 import { makeRead } from '#resources/read.ts'
-import type { AppParts } from './foundation.ts'
+import type { AssemblyOptions } from './foundation.ts'
 
 /** The bound of provider pages in memory, in addition to the answer cache. */
 const maxPageBytes = 32 * 1024 * 1024
 
-export function makeReader(parts: AppParts) {
-  const { store, kv, clock, reports } = parts
+export function makeReader(options: AssemblyOptions) {
+  const { store, kv, clock, reports } = options
   const { snapshots, anchors, cache: bodies } = kv
   const shared = snapshots === null || anchors === null ? null : { snapshots, anchors, bodies }
   const windows = openWindows({ maxBytes: maxPageBytes, clock, shared })
@@ -24,12 +24,15 @@ export function makeReader(parts: AppParts) {
   })
   const read = makeRead({
     store,
-    adapters: monitor.watch(parts.adapters),
-    guard: parts.guard,
+    adapters: monitor.watch(options.adapters),
+    guard: options.guard,
     windows,
     clock,
     refreshAccounts: async (connectionId, { priority, signal }) => {
-      await parts.connections.refreshConnection(bySystem, connectionId, { priority, stop: signal })
+      await options.connections.refreshConnection(bySystem, connectionId, {
+        priority,
+        stop: signal,
+      })
     },
     onBalanceFailure: reports.balanceFailure,
   })

@@ -11,20 +11,20 @@ import { makeIdentify } from '#gate/identify.ts'
 import { makeIdentifyAgent } from '#gate/identify-agent.ts'
 import { makeThrottle } from '#gate/throttle.ts'
 import { version } from '#src/version.ts'
-import type { AppParts } from './foundation.ts'
+import type { AssemblyOptions } from './foundation.ts'
 import { makeReader } from './reader.ts'
 import { startCounting, toGateLimits } from './usage.ts'
 
-interface ReadParts extends AppParts {
+interface ReadsOptions extends AssemblyOptions {
   /** The page for a browser on a path that no door owns. */
   readonly unknownPage: StaticPage
   /** Null: there is no authorization server, and agents use API keys only. */
   readonly tokens: TokenReader | null
 }
 
-export function assembleReading(parts: ReadParts) {
-  const { config, store, kv, clock, reports } = parts
-  const reader = makeReader(parts)
+export function assembleReading(options: ReadsOptions) {
+  const { config, store, kv, clock, reports } = options
+  const reader = makeReader(options)
   const identify = makeIdentify({ store, clock, onBackgroundFailure: reports.backgroundFailure })
   const gate = makeGate({
     kv,
@@ -33,7 +33,7 @@ export function assembleReading(parts: ReadParts) {
     clock,
     plans: config.plans,
     limits: toGateLimits(config),
-    checkReplies: parts.checkReplies,
+    checkReplies: options.checkReplies,
   })
   const stopDropping = store.onChange(({ userId }) => kv.cache.drop(userId))
   const { preauth, preauthIp } = config.limits
@@ -45,9 +45,9 @@ export function assembleReading(parts: ReadParts) {
     clock,
     isTrustedProxy: (address: string) => config.trustedProxies.includes(address),
   }
-  const counting = startCounting(parts)
+  const counting = startCounting(options)
   const { observe } = counting
-  const docsUrl = () => `${parts.origins().base}/doc`
+  const docsUrl = () => `${options.origins().base}/doc`
   const agents = {
     ...entrance,
     admit: makeAdmission({
@@ -55,13 +55,13 @@ export function assembleReading(parts: ReadParts) {
       good,
       identify: makeIdentifyAgent({
         keys: identify,
-        tokens: parts.tokens,
+        tokens: options.tokens,
         store,
         clock,
         onBackgroundFailure: reports.backgroundFailure,
       }),
     }),
-    origins: parts.origins,
+    origins: options.origins,
     isLoopback: config.listener.isLoopback,
     maxAnswerBytes: config.mcpMaxAnswerBytes,
     version,
@@ -72,7 +72,7 @@ export function assembleReading(parts: ReadParts) {
       ...entrance,
       admit: makeAdmission({ throttle, good, identify }),
       docsUrl,
-      unknownPage: parts.unknownPage,
+      unknownPage: options.unknownPage,
       observe,
     }),
     agents,

@@ -9,7 +9,7 @@ import { makePublicServer } from '#doors/public-server.ts'
 import type { UserId } from '#kernel/ids.ts'
 import { openAuthorization } from './authorization.ts'
 import { listDirectDoors } from './direct-doors.ts'
-import type { AppParts } from './foundation.ts'
+import type { AssemblyOptions } from './foundation.ts'
 import { assembleReading } from './reads.ts'
 import { makeAppLimits, makeAppUsage } from './usage.ts'
 
@@ -24,19 +24,19 @@ export interface Serving {
   close(): Promise<void>
 }
 
-export async function openServing(parts: AppParts): Promise<Serving> {
-  const { config, store, clock } = parts
-  const authorization = await openAuthorization(parts)
+export async function openServing(options: AssemblyOptions): Promise<Serving> {
+  const { config, store, clock } = options
+  const authorization = await openAuthorization(options)
   const unknownPage = await makeUnknownPage()
-  const reads = assembleReading({ ...parts, unknownPage, tokens: authorization.tokens })
+  const reads = assembleReading({ ...options, unknownPage, tokens: authorization.tokens })
   const sessions = makeSessions({ store, clock })
   const server = makePublicServer({
     lane: reads.lane,
-    ...(parts.checkCode === undefined ? {} : { checkCode: parts.checkCode }),
-    onFailure: (error) => parts.reports.backgroundFailure('doors', error),
+    ...(options.checkCode === undefined ? {} : { checkCode: options.checkCode }),
+    onFailure: (error) => options.reports.backgroundFailure('doors', error),
     times: { ...listenerTimes, silence: config.requestTimeoutMs + listenerTimes.silence },
     direct: listDirectDoors({
-      ...parts,
+      ...options,
       authorization,
       agentDoor: reads.agents,
       simplefin: reads.simplefin,
@@ -44,11 +44,11 @@ export async function openServing(parts: AppParts): Promise<Serving> {
     mount: async (fastify) => {
       const { mountDoors } = await import('./doors.ts')
       await mountDoors(fastify, {
-        ...parts,
+        ...options,
         authorization,
         sessions,
-        readUsage: makeAppUsage(parts, reads.settleUsage),
-        readLimits: makeAppLimits(parts, authorization.agents),
+        readUsage: makeAppUsage(options, reads.settleUsage),
+        readLimits: makeAppLimits(options, authorization.agents),
       })
     },
   })

@@ -6,11 +6,11 @@ import { defaultTimezone } from '#auth/caller.ts'
 import { bySystem } from '#contract/actor.ts'
 import { makeSyncs, type Syncs } from '#syncs/syncs.ts'
 import { makeEvents } from '#webhooks/envelope.ts'
-import type { AppParts } from './foundation.ts'
+import type { AssemblyOptions } from './foundation.ts'
 
 /** Makes them; nothing runs before a sync is requested or the background work starts. */
-export function makeAppSyncs(parts: AppParts): Syncs {
-  const { config, store, adapters, guard, clock, connections, reports, failures } = parts
+export function makeAppSyncs(options: AssemblyOptions): Syncs {
+  const { config, store, adapters, guard, clock, connections, reports, failures } = options
   return makeSyncs({
     store,
     adapters,

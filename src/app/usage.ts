@@ -8,7 +8,7 @@ import type { ReadRecord, SimplefinRecord } from '#telemetry/request-record.ts'
 import { makeUsageCounts } from '#usage/counts.ts'
 import { makeReadLimits, type ReadLimits } from '#usage/limits-left.ts'
 import { makeReadUsage, type ReadUsage } from '#usage/report.ts'
-import type { AppParts } from './foundation.ts'
+import type { AssemblyOptions } from './foundation.ts'
 
 export function toGateLimits({ limits, requestTimeoutMs }: Config): GateLimits {
   const { cheap, mid, heavy, heavyInFlight: concurrency } = limits
@@ -16,7 +16,7 @@ export function toGateLimits({ limits, requestTimeoutMs }: Config): GateLimits {
 }
 
 /** Records every request in the log and the metrics, and in the counts of its user. */
-export function startCounting({ store, clock, reports }: AppParts) {
+export function startCounting({ store, clock, reports }: AssemblyOptions) {
   const usage = makeUsageCounts({
     store,
     clock,
@@ -46,13 +46,13 @@ export function startCounting({ store, clock, reports }: AppParts) {
 
 /** @param settle writes what this process has counted of a user; null: this process counts nothing. */
 export function makeAppUsage(
-  { store, clock, reports }: AppParts,
+  { store, clock, reports }: AssemblyOptions,
   settle: ((userId: UserId) => Promise<void>) | null,
 ): ReadUsage {
   const onFailure = (error: unknown) => reports.backgroundFailure('usage-flush', error)
   return makeReadUsage({ store, clock, settle, onFailure })
 }
 
-export function makeAppLimits(parts: AppParts, agents: Agents): ReadLimits {
-  return makeReadLimits({ ...parts, agents, limits: toGateLimits(parts.config) })
+export function makeAppLimits(options: AssemblyOptions, agents: Agents): ReadLimits {
+  return makeReadLimits({ ...options, agents, limits: toGateLimits(options.config) })
 }

@@ -2,7 +2,7 @@
  * Assembles the actions on users and keys that an operator or a person can make, for the doors that offer
  * them.
  */
-import type { ActionParts } from './action-parts.ts'
+import type { AuthActionOptions } from './action-options.ts'
 import { makeCreateKey } from './create-key.ts'
 import { makeCreateUser } from './create-user.ts'
 import { makeCreateProgram } from './programs/create-program.ts'
@@ -18,22 +18,22 @@ import type { SignIns } from './sign-in/sign-ins.ts'
 export type UserActions = ReturnType<typeof makeUserActions>
 
 export function makeUserActions(
-  deps: ActionParts & {
+  options: AuthActionOptions & {
     readonly signIns: Pick<SignIns, 'hashPassword' | 'setPassword'>
     readonly invite: Invite
   },
 ) {
-  const { hashPassword, setPassword } = deps.signIns
+  const { hashPassword, setPassword } = options.signIns
   return {
-    createUser: makeCreateUser({ ...deps, hashPassword }),
-    invite: deps.invite,
+    createUser: makeCreateUser({ ...options, hashPassword }),
+    invite: options.invite,
     setPassword,
-    setPlan: makeSetPlan(deps),
-    setProfile: makeSetProfile(deps),
-    resetSecondFactor: makeResetSecondFactor(deps),
-    createKey: makeCreateKey(deps),
-    revokeKey: makeRevokeKey(deps),
-    createProgram: makeCreateProgram(deps),
-    revokeProgram: makeRevokeProgram(deps),
+    setPlan: makeSetPlan(options),
+    setProfile: makeSetProfile(options),
+    resetSecondFactor: makeResetSecondFactor(options),
+    createKey: makeCreateKey(options),
+    revokeKey: makeRevokeKey(options),
+    createProgram: makeCreateProgram(options),
+    revokeProgram: makeRevokeProgram(options),
   }
 }

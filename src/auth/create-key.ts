@@ -10,7 +10,7 @@ import { apiError } from '#contract/errors.ts'
 import { instant, nameText, parseInput } from '#contract/input.ts'
 import type { UserId } from '#kernel/ids.ts'
 import type { KeyRow } from '#store/ports/keys.ts'
-import type { ActionParts } from './action-parts.ts'
+import type { AuthActionOptions } from './action-options.ts'
 import { hasKeyExpired, type MintedKey, mintKey } from './keys.ts'
 
 /** Revoked and expired keys do not count. */
@@ -33,17 +33,17 @@ export type CreateKey = (
 ) => Promise<{ readonly row: KeyRow; readonly key: string }>
 
 /** Counting, inserting and the audit row are one transaction: parallel requests cannot exceed the maximum. */
-export function makeCreateKey(deps: ActionParts): CreateKey {
+export function makeCreateKey(options: AuthActionOptions): CreateKey {
   return async (by, userId, raw, minted = mintKey()) => {
     const { name, expires } = parseInput(NewKeyInput, raw)
-    const at = deps.clock.now()
+    const at = options.clock.now()
     if (hasKeyExpired(expires, at)) {
       throw apiError('invalid_params', { details: ['expires: must lie in the future'] })
     }
     if (!mayActFor(by, userId)) throw apiError('user_not_found')
     const { key, prefix, hash } = minted
     const most = by.actor.kind === 'system' ? Number.POSITIVE_INFINITY : maxActiveKeys
-    const row = await deps.store.transact(async (tx) => {
+    const row = await options.store.transact(async (tx) => {
       const made = await tx.keys.createWithin(
         { userId, name, expiresAt: expires, prefix, hash, createdAt: at },
         most,

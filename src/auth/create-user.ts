@@ -9,7 +9,7 @@ import { isEmail, maxEmailLength, tidyEmail } from '#contract/email.ts'
 import { apiError } from '#contract/errors.ts'
 import { oneOf, parseInput } from '#contract/input.ts'
 import type { UserRow } from '#store/ports/users.ts'
-import type { ActionParts } from './action-parts.ts'
+import type { AuthActionOptions } from './action-options.ts'
 import { planNames, planStatuses } from './set-plan.ts'
 import { password } from './sign-in/set-password.ts'
 import { timezone } from './timezone.ts'
@@ -44,15 +44,15 @@ export const NewUserInput = z
 export type CreateUser = (by: By<Operator | System>, input: unknown) => Promise<UserRow>
 
 export function makeCreateUser(
-  deps: ActionParts & { readonly hashPassword: (password: string) => Promise<string> },
+  options: AuthActionOptions & { readonly hashPassword: (password: string) => Promise<string> },
 ): CreateUser {
   return async ({ actor }, raw) => {
     const input = parseInput(NewUserInput, raw)
     // Hash before the transaction: hashing is slow and would hold the transaction open.
     const passwordHash =
-      input.password === undefined ? null : await deps.hashPassword(input.password)
-    const at = deps.clock.now()
-    return deps.store.transact(async (tx) => {
+      input.password === undefined ? null : await options.hashPassword(input.password)
+    const at = options.clock.now()
+    return options.store.transact(async (tx) => {
       const user = await tx.users.create({
         email: input.email,
         passwordHash,

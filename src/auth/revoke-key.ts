@@ -7,15 +7,15 @@ import { type By, mayActFor } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
 import type { KeyId } from '#kernel/ids.ts'
 import type { KeyRow } from '#store/ports/keys.ts'
-import type { ActionParts } from './action-parts.ts'
+import type { AuthActionOptions } from './action-options.ts'
 
 /** @throws ApiError `key_not_found`. */
 export type RevokeKey = (by: By, id: KeyId) => Promise<KeyRow>
 
-export function makeRevokeKey(deps: ActionParts): RevokeKey {
+export function makeRevokeKey(options: AuthActionOptions): RevokeKey {
   return (by, id) =>
-    deps.store.transact(async (tx) => {
-      const at = deps.clock.now()
+    options.store.transact(async (tx) => {
+      const at = options.clock.now()
       const row = await tx.keys.revoke(id, at)
       // Thrown inside the transaction, so that another user's key is not changed.
       if (row === null || !mayActFor(by, row.userId)) throw apiError('key_not_found')

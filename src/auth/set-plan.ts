@@ -9,7 +9,7 @@ import { apiError } from '#contract/errors.ts'
 import { instant, oneOf, parseInput } from '#contract/input.ts'
 import type { UserId } from '#kernel/ids.ts'
 import type { UserRow } from '#store/ports/users.ts'
-import type { ActionParts } from './action-parts.ts'
+import type { AuthActionOptions } from './action-options.ts'
 
 export const planNames = ['developer', 'professional', 'none'] as const
 export const planStatuses = ['active', 'trialing', 'past_due', 'canceled'] as const
@@ -28,14 +28,14 @@ export type SetPlan = (
   input: unknown,
 ) => Promise<UserRow>
 
-export function makeSetPlan(deps: ActionParts): SetPlan {
+export function makeSetPlan(options: AuthActionOptions): SetPlan {
   return async (by, userId, raw) => {
     const plan = parseInput(PlanInput, raw)
-    return deps.store.transact(async (tx) => {
+    return options.store.transact(async (tx) => {
       const user = await tx.users.setPlan(userId, plan)
       if (user === null) throw apiError('user_not_found')
       await tx.audit({
-        at: deps.clock.now(),
+        at: options.clock.now(),
         actor: by.actor,
         action: 'plans.set',
         userId,

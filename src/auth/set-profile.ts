@@ -9,7 +9,7 @@ import { apiError } from '#contract/errors.ts'
 import { nameText, parseInput } from '#contract/input.ts'
 import type { UserId } from '#kernel/ids.ts'
 import type { UserRow } from '#store/ports/users.ts'
-import type { ActionParts } from './action-parts.ts'
+import type { AuthActionOptions } from './action-options.ts'
 import { timezone } from './timezone.ts'
 
 /** Fields that are absent stay as they are; an empty name removes it. */
@@ -25,14 +25,14 @@ export const ProfileInput = z.strictObject({
 export type SetProfile = (by: By, userId: UserId, input: unknown) => Promise<UserRow>
 
 /** What does not change is not written and makes no audit row. */
-export function makeSetProfile(deps: ActionParts): SetProfile {
+export function makeSetProfile(options: AuthActionOptions): SetProfile {
   return async (by, userId, raw) => {
     const input = parseInput(ProfileInput, raw)
     if (!mayActFor(by, userId)) throw apiError('user_not_found')
-    return deps.store.transact(async (tx) => {
+    return options.store.transact(async (tx) => {
       let user = await tx.users.find(userId)
       if (user === null) throw apiError('user_not_found')
-      const at = deps.clock.now()
+      const at = options.clock.now()
       if (input.name !== undefined && input.name !== user.name) {
         user = await tx.users.setName(userId, input.name)
         if (user === null) throw apiError('user_not_found')

@@ -12,8 +12,8 @@ import type { DiscoveredConnection } from '#providers/port.ts'
 import { LoginTakenError, OwnerGoneError } from '#store/failure.ts'
 import type { LoginRow } from '#store/ports/logins.ts'
 import type { StoreRows } from '#store/ports/store.ts'
-import type { ActionDeps, SaveDeps } from './deps.ts'
 import { endUnsavedConsents } from './end-consent.ts'
+import type { ActionOptions, SaveOptions } from './options.ts'
 import { holdConnections, reconcile } from './reconcile.ts'
 import { saveDiscovered, settleStatus, updateConnection } from './save-discovery.ts'
 
@@ -56,19 +56,23 @@ export interface AdoptedConsent {
  * @throws ApiError `user_not_found`, `login_taken`
  */
 export async function adoptConsents(
-  deps: ActionDeps,
+  options: ActionOptions,
   { by, userId, provider, credentials, renews = null, choice = everything, ...steps }: Adoption,
   discovered: readonly DiscoveredConnection[],
 ): Promise<{ readonly login: LoginRow; readonly adopted: readonly AdoptedConsent[] }> {
   try {
-    return await deps.store.transact(async (tx) => {
+    return await options.store.transact(async (tx) => {
       // This locks the user's row: a concurrent deletion waits for the end of the transaction.
       const login = await steps.login(tx)
-      const adopted = await saveAll({ ...deps, store: tx }, login, { discovered, renews, choice })
+      const adopted = await saveAll({ ...options, store: tx }, login, {
+        discovered,
+        renews,
+        choice,
+      })
       const isNews = (await steps.also?.(tx, adopted)) ?? true
       if (!isNews) return { login, adopted }
       await tx.audit({
-        at: deps.clock.now(),
+        at: options.clock.now(),
         actor: by.actor,
         action: 'connections.link',
         userId,
@@ -79,9 +83,9 @@ export async function adoptConsents(
   } catch (error) {
     if (error instanceof LoginTakenError) throw apiError('login_taken', { cause: error })
     if (!(error instanceof OwnerGoneError)) throw error
-    if ((await deps.store.users.find(userId)) !== null) throw error
+    if ((await options.store.users.find(userId)) !== null) throw error
     // The user was deleted meanwhile, and that found no rows of these consents: they are ended here.
-    await endUnsavedConsents(deps, { ...toUnsaved(credentials), userId, provider }, discovered)
+    await endUnsavedConsents(options, { ...toUnsaved(credentials), userId, provider }, discovered)
     throw apiError('user_not_found', { cause: error })
   }
 }
@@ -98,27 +102,27 @@ interface Listed {
 }
 
 async function saveAll(
-  deps: SaveDeps,
+  options: SaveOptions,
   login: LoginRow,
   { discovered, renews, choice }: Listed,
 ): Promise<readonly AdoptedConsent[]> {
-  const held = await holdConnections(deps.store, login)
+  const held = await holdConnections(options.store, login)
   const { known, unknown, leaving, absent } = reconcile(held, discovered, { renews })
   const wanted = unknown.filter((found) => choice.isWanted(found))
   const news = [...wanted, ...leaving.filter((found) => choice.isWantedAgain(found, wanted))]
   const adopted: AdoptedConsent[] = []
   for (const pair of known) {
-    await updateConnection(deps, login, pair)
+    await updateConnection(options, login, pair)
     adopted.push({ id: pair.row.id, found: pair.found, isNew: false })
   }
   for (const found of news) {
-    const { id } = await saveDiscovered(deps, login, found)
+    const { id } = await saveDiscovered(options, login, found)
     adopted.push({ id, found, isNew: true })
   }
-  for (const row of absent) await settleStatus(deps, login, row, 'revoked')
+  for (const row of absent) await settleStatus(options, login, row, 'revoked')
   // Lists that were read before this one know nothing of it.
   if (news.length > 0 || known.some(({ isRenewed }) => isRenewed)) {
-    await deps.store.logins.noteConsents(login.id)
+    await options.store.logins.noteConsents(login.id)
   }
   return adopted
 }

@@ -13,8 +13,8 @@ import type { LoginRef, LoginRow } from '#store/ports/logins.ts'
 import type { StoreRows } from '#store/ports/store.ts'
 import { SealError } from '#store/seal.ts'
 import type { AskOptions } from './ask-provider.ts'
-import type { ActionDeps } from './deps.ts'
 import { forgetListening } from './listen-to.ts'
+import type { ActionOptions } from './options.ts'
 import { requestSyncs } from './request-syncs.ts'
 import { adoptAwaited } from './resume-linking.ts'
 
@@ -40,20 +40,20 @@ const acceptedFrom: Readonly<Record<Status, readonly ConnectionStatus[]>> = {
 
 /** Returns the number of connections that the notice concerned. */
 export async function applyNotice(
-  deps: ActionDeps,
+  options: ActionOptions,
   provider: Provider,
   notice: WebhookNotice,
   askOptions: AskOptions,
 ): Promise<number> {
   let concerned = 0
-  for (const login of await findLogins(deps, provider, notice)) {
-    const rows = await findConnections(deps, login, notice)
+  for (const login of await findLogins(options, provider, notice)) {
+    const rows = await findConnections(options, login, notice)
     if (rows.length === 0) {
       // A consent that we do not know: the browser that it was given in may never return.
-      if (isNews(notice)) concerned += await adoptAwaited(deps, login, askOptions)
+      if (isNews(notice)) concerned += await adoptAwaited(options, login, askOptions)
       continue
     }
-    await applyChange(deps, { login, rows, notice })
+    await applyChange(options, { login, rows, notice })
     concerned += rows.length
   }
   return concerned
@@ -66,7 +66,7 @@ function isNews({ change }: WebhookNotice): boolean {
 
 /** The login that a provider's notices refer to by this text; null: there is none. */
 export async function findReferred(
-  { store }: Pick<ActionDeps, 'store'>,
+  { store }: Pick<ActionOptions, 'store'>,
   provider: Provider,
   reference: string,
 ): Promise<LoginRef | null> {
@@ -76,21 +76,21 @@ export async function findReferred(
 }
 
 async function findLogins(
-  deps: ActionDeps,
+  options: ActionOptions,
   provider: Provider,
   { login }: WebhookNotice,
 ): Promise<readonly LoginRef[]> {
   if ('upstreamUserId' in login) {
     const { upstreamUserId } = login
-    return deps.store.logins.listByUpstream({ provider, upstreamUserId, limit: maxLogins })
+    return options.store.logins.listByUpstream({ provider, upstreamUserId, limit: maxLogins })
   }
-  const row = await findReferred(deps, provider, login.reference)
+  const row = await findReferred(options, provider, login.reference)
   return row === null ? [] : [row]
 }
 
 /** The login's connections that the notice names, most exactly first; without any name all of them. */
 async function findConnections(
-  { store }: ActionDeps,
+  { store }: ActionOptions,
   login: LoginRef,
   { connection, institutionId, account }: WebhookNotice,
 ): Promise<readonly ConnectionRow[]> {
@@ -117,31 +117,31 @@ interface Concern {
   readonly notice: WebhookNotice
 }
 
-async function applyChange(deps: ActionDeps, concern: Concern): Promise<void> {
+async function applyChange(options: ActionOptions, concern: Concern): Promise<void> {
   const { login, rows, notice } = concern
   const { change } = notice
   switch (change.kind) {
     case 'consent':
     case 'accounts':
     case 'rows':
-      return renew(deps, concern, (tx) => requestSyncs(deps, tx, rows))
+      return renew(options, concern, (tx) => requestSyncs(options, tx, rows))
     case 'balances':
     case 'holdings':
-      return renew(deps, concern, async () => {})
+      return renew(options, concern, async () => {})
     case 'moved':
-      return renew(deps, concern, async (tx) => {
+      return renew(options, concern, async (tx) => {
         for (const { id } of rows) await tx.accounts.repoint(id, change)
-        await requestSyncs(deps, tx, rows)
+        await requestSyncs(options, tx, rows)
       })
     case 'status':
-      return deps.store.transact(async (tx) => {
-        for (const row of rows) await saveStatus(deps, tx, { row, change })
+      return options.store.transact(async (tx) => {
+        for (const row of rows) await saveStatus(options, tx, { row, change })
       })
     case 'secret_revoked':
-      return endLogin(deps, login, change.secret.reveal())
+      return endLogin(options, login, change.secret.reveal())
     case 'cancelled':
-      await forgetListening(deps, login.id)
-      return deps.store.transact((tx) => requestSyncs(deps, tx, rows.slice(0, 1)))
+      await forgetListening(options, login.id)
+      return options.store.transact((tx) => requestSyncs(options, tx, rows.slice(0, 1)))
     default:
       return unreachable(change)
   }
@@ -149,7 +149,7 @@ async function applyChange(deps: ActionDeps, concern: Concern): Promise<void> {
 
 /** The provider has newer data, so cached answers are invalidated. */
 async function renew(
-  { store, windows }: ActionDeps,
+  { store, windows }: ActionOptions,
   { login, rows, notice }: Concern,
   work: (tx: StoreRows) => Promise<void>,
 ): Promise<void> {
@@ -171,35 +171,35 @@ interface Reported {
 }
 
 async function saveStatus(
-  deps: ActionDeps,
+  options: ActionOptions,
   tx: StoreRows,
   { row, change }: Reported,
 ): Promise<void> {
   const { status: to, at } = change
   const from = acceptedFrom[to]
-  const isFresh = Math.abs(deps.clock.now() - at) <= freshMs
+  const isFresh = Math.abs(options.clock.now() - at) <= freshMs
   const isNew =
     isFresh && (await tx.connections.saveReportedStatus({ connectionId: row.id, from, to, at }))
   const isDecided = row.status === to || from.some((status) => status === row.status)
   // While the login was broken rows may have been missed.
   if (isNew && isDecided && to !== 'active') return
-  await requestSyncs(deps, tx, [row])
+  await requestSyncs(options, tx, [row])
 }
 
 /**
  * The login's secret was revoked at the provider: it is deleted here too, and all its connections become
  * `revoked`. When the secret was replaced meanwhile, nothing changes.
  */
-async function endLogin(deps: ActionDeps, login: LoginRef, secret: string): Promise<void> {
-  const row = await openLogin(deps, login.id)
+async function endLogin(options: ActionOptions, login: LoginRef, secret: string): Promise<void> {
+  const row = await openLogin(options, login.id)
   if (row === null || row.secret === null || !isSame(row.secret, secret)) return
-  await deps.store.transact(async (tx) => {
+  await options.store.transact(async (tx) => {
     await tx.connections.saveLearntStatus({
       login: row,
       connectionId: null,
       from: ['active', 'invalidated', 'pending_mfa'],
       to: 'revoked',
-      at: deps.clock.now(),
+      at: options.clock.now(),
     })
     await tx.logins.forgetSecret(row)
   })
@@ -208,7 +208,7 @@ async function endLogin(deps: ActionDeps, login: LoginRef, secret: string): Prom
 /**
  * Null also for a damaged row, whose secret cannot be compared; the next read detects that it does not work.
  */
-async function openLogin({ store }: ActionDeps, id: LoginId): Promise<LoginRow | null> {
+async function openLogin({ store }: ActionOptions, id: LoginId): Promise<LoginRow | null> {
   try {
     return await store.logins.get(id)
   } catch (error) {

@@ -10,7 +10,7 @@ import { UpstreamError } from '#providers/failure.ts'
 import type { Adapter, Adapters, CallContext, ConnectionRef, Login } from '#providers/port.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { LoginRow } from '#store/ports/logins.ts'
-import type { ConnectionsDeps } from './deps.ts'
+import type { ConnectionsOptions } from './options.ts'
 
 export interface AskOptions {
   /** Ends the time of one action: all its calls share it. */
@@ -27,7 +27,7 @@ export interface Asker extends Pick<AskOptions, 'priority'> {
 
 /** The options of one action. Its time begins now: make them once, after any waiting of our own. */
 export function limitTime(
-  { timeoutMs }: Pick<ConnectionsDeps, 'timeoutMs'>,
+  { timeoutMs }: Pick<ConnectionsOptions, 'timeoutMs'>,
   { priority, stop }: Asker,
 ): AskOptions {
   const until = AbortSignal.timeout(timeoutMs)

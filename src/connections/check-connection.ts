@@ -7,7 +7,7 @@ import { type By, mayActFor, type Person } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
 import type { ConnectionId } from '#kernel/ids.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
-import type { ActionDeps } from './deps.ts'
+import type { ActionOptions } from './options.ts'
 import type { RefreshConnection } from './refresh-connection.ts'
 
 export type CheckResult =
@@ -22,7 +22,7 @@ const everyMs = 60_000
 
 /** Makes the action. */
 export function makeCheckConnection(
-  { store, clock, windows, late }: Pick<ActionDeps, 'store' | 'clock' | 'windows' | 'late'>,
+  { store, clock, windows, late }: Pick<ActionOptions, 'store' | 'clock' | 'windows' | 'late'>,
   refresh: RefreshConnection,
 ): CheckConnection {
   const requestSync = (id: ConnectionId) =>

@@ -11,7 +11,6 @@ import { UpstreamError } from '#providers/failure.ts'
 import type { LinkingFailure } from '#providers/linking.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { LinkingRow } from '#store/ports/linkings.ts'
-import type { ActionDeps } from './deps.ts'
 import { linkNow, parseCredentials } from './link-connections.ts'
 import {
   hashState,
@@ -21,6 +20,7 @@ import {
   toLinkingName,
 } from './linking-attempt.ts'
 import { failLinking } from './linking-failed.ts'
+import type { ActionOptions } from './options.ts'
 
 export type OwnKeyEnd =
   | {
@@ -41,33 +41,33 @@ export type ConnectByKey = (
 ) => Promise<OwnKeyEnd>
 
 /** Makes the action. */
-export function makeConnectByKey(deps: ActionDeps): ConnectByKey {
+export function makeConnectByKey(options: ActionOptions): ConnectByKey {
   return async (by, input, renews) => {
     const credentials = parseCredentials(input)
     const { provider } = credentials
     const { userId } = by.actor
     const id = hashState(newState())
-    const startedAt = deps.clock.now()
+    const startedAt = options.clock.now()
     const state: { kept: Promise<LinkingRow> | null; end: (() => OwnKeyEnd) | null } = {
       kept: null,
       end: null,
     }
     const work = async (stop: AbortSignal) => {
       try {
-        const connections = await linkNow(deps, by, { userId, credentials, stop })
+        const connections = await linkNow(options, by, { userId, credentials, stop })
         state.end = () => ({ kind: 'linked', connections, isRenewal: renews !== null })
-        if (state.kept !== null) await succeed(deps, await state.kept, connections)
+        if (state.kept !== null) await succeed(options, await state.kept, connections)
       } catch (error) {
         state.end = () => {
           throw error
         }
         if (state.kept === null) throw error
-        await fail(deps, by, { attempt: await state.kept, error })
+        await fail(options, by, { attempt: await state.kept, error })
       }
     }
-    await deps.late.begin(`linking ${toLinkingName(id)}`, work)
+    await options.late.begin(`linking ${toLinkingName(id)}`, work)
     if (state.end !== null) return state.end()
-    state.kept = keep(deps, by, { id, provider, startedAt, renews })
+    state.kept = keep(options, by, { id, provider, startedAt, renews })
     await state.kept
     return { kind: 'waiting', attempt: toLinkingName(id) }
   }
@@ -82,7 +82,7 @@ interface Kept {
 
 /** As a link whose return is being read. */
 function keep(
-  { store, clock }: ActionDeps,
+  { store, clock }: ActionOptions,
   { actor: { userId, sessionId } }: By<Person>,
   { id, provider, startedAt, renews }: Kept,
 ): Promise<LinkingRow> {
@@ -102,25 +102,25 @@ function keep(
 
 /** What was linked has its audit row. */
 async function succeed(
-  deps: ActionDeps,
+  options: ActionOptions,
   { id, provider }: LinkingRow,
   [first]: readonly ConnectionRow[],
 ): Promise<void> {
-  deps.report.linking({ provider, outcome: 'linked', code: null })
-  await deps.store.transact(async (tx) => {
+  options.report.linking({ provider, outcome: 'linked', code: null })
+  await options.store.transact(async (tx) => {
     if (first !== undefined) await tx.linkings.setLogin(id, first.loginId)
-    await tx.linkings.end(id, { at: deps.clock.now(), outcome: 'linked' })
+    await tx.linkings.end(id, { at: options.clock.now(), outcome: 'linked' })
   })
 }
 
 /** @throws what is no answer of the provider, once the link has ended. */
 async function fail(
-  deps: ActionDeps,
+  options: ActionOptions,
   by: By<Person>,
   { attempt, error }: { readonly attempt: LinkingRow; readonly error: unknown },
 ): Promise<void> {
   if (error instanceof ApiError && error.entry === 'user_not_found') return
-  await failLinking(deps, by, { attempt, reason: toReason(error), code: toCode(error) })
+  await failLinking(options, by, { attempt, reason: toReason(error), code: toCode(error) })
   if (!(error instanceof ApiError)) throw error
 }
 

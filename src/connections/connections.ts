@@ -6,7 +6,6 @@ import { makeQueue } from '#kernel/queue.ts'
 import { makeCheckConnection } from './check-connection.ts'
 import { makeConnectByKey } from './connect-by-key.ts'
 import { makeDeleteUser } from './delete-user.ts'
-import type { ConnectionsDeps } from './deps.ts'
 import { makeFinishDeletions } from './finish-deletions.ts'
 import { makeFinishLinking } from './finish-linking.ts'
 import { makeLateWork } from './late-work.ts'
@@ -14,6 +13,7 @@ import { makeLinkConnections } from './link-connections.ts'
 import { makeListInstitutions } from './list-institutions.ts'
 import { listWays } from './list-ways.ts'
 import { makeNoteChange } from './note-change.ts'
+import type { ConnectionsOptions } from './options.ts'
 import { makeReceiveWebhook } from './receive-webhook.ts'
 import { makeRefreshConnection } from './refresh-connection.ts'
 import { makeRemoveConnection } from './remove-connection.ts'
@@ -21,16 +21,16 @@ import { makeRenewals } from './renewal.ts'
 import { makeResumeLinking } from './resume-linking.ts'
 import { makeStartLinking } from './start-linking.ts'
 
-export type { ConnectionsDeps, ConnectionsReport } from './deps.ts'
 export { makeDeletionSweep } from './finish-deletions.ts'
 export type { LinkingWay } from './list-ways.ts'
+export type { ConnectionsOptions, ConnectionsReport } from './options.ts'
 
 /** What each action does stands in its file. */
 export type Connections = ReturnType<typeof makeConnections>
 
-export function makeConnections(deps: ConnectionsDeps) {
-  const late = makeLateWork(deps.report)
-  const actions = { ...deps, queue: makeQueue(), late }
+export function makeConnections(options: ConnectionsOptions) {
+  const late = makeLateWork(options.report)
+  const actions = { ...options, queue: makeQueue(), late }
   const deleteUser = makeDeleteUser(actions)
   const listInstitutions = makeListInstitutions(actions)
   const refreshConnection = makeRefreshConnection(actions)
@@ -38,7 +38,7 @@ export function makeConnections(deps: ConnectionsDeps) {
     linkConnections: makeLinkConnections(actions),
     connectByKey: makeConnectByKey(actions),
     /** How people can link here; it is fixed while the process runs. */
-    linkingWays: listWays(deps.adapters),
+    linkingWays: listWays(options.adapters),
     listInstitutions,
     startLinking: makeStartLinking(actions, listInstitutions),
     finishLinking: makeFinishLinking(actions),

@@ -27,7 +27,7 @@ import type { Store } from '#store/ports/store.ts'
 import { markLost } from './mark-lost.ts'
 import { readProviderTime } from './refreshed-at.ts'
 
-export interface ConsentMonitorDeps {
+export interface ConsentMonitorOptions {
   readonly store: Pick<Store, 'connections'>
   readonly clock: Clock
   readonly windows: Pick<WindowStore, 'take'>
@@ -57,60 +57,64 @@ interface Seen {
 }
 
 /** What the wrapped adapters need. */
-interface WatchDeps extends ConsentMonitorDeps {
+interface WatchOptions extends ConsentMonitorOptions {
   readonly notes: ReturnType<typeof makeRefreshNotes>
   /** Connections of requests whose proof was stored already, once for all pages of a request. */
   readonly revived: WeakSet<ConnectionRef>
 }
 
 /** Makes the process's consent monitor. */
-export function makeConsentMonitor(deps: ConsentMonitorDeps): ConsentMonitor {
-  const parts: WatchDeps = { ...deps, notes: makeRefreshNotes(deps), revived: new WeakSet() }
+export function makeConsentMonitor(options: ConsentMonitorOptions): ConsentMonitor {
+  const watch: WatchOptions = {
+    ...options,
+    notes: makeRefreshNotes(options),
+    revived: new WeakSet(),
+  }
   return {
     watch(adapters) {
       const watched = Object.entries(adapters).map(([provider, adapter]) => [
         provider,
-        adapter.category === 'banking' ? watchBank(parts, adapter) : watchBroker(parts, adapter),
+        adapter.category === 'banking' ? watchBank(watch, adapter) : watchBroker(watch, adapter),
       ])
       return Object.fromEntries(watched)
     },
-    close: () => parts.notes.close(),
+    close: () => watch.notes.close(),
   }
 }
 
-function watchBank(deps: WatchDeps, bank: BankingAdapter): BankingAdapter {
+function watchBank(options: WatchOptions, bank: BankingAdapter): BankingAdapter {
   const { balances } = bank
   return {
     ...bank,
-    confirmEmpty: watchEmpty(deps, bank),
-    transactions: watchRows(deps, bank, bank.transactions),
+    confirmEmpty: watchEmpty(options, bank),
+    transactions: watchRows(options, bank, bank.transactions),
     ...(balances === undefined
       ? {}
       : {
           async balances(query, call) {
             const reading = await balances(query, call)
-            await balancesCame(deps, { adapter: bank, query, reading }, call)
+            await balancesCame(options, { adapter: bank, query, reading }, call)
             return reading
           },
         }),
   }
 }
 
-function watchBroker(deps: WatchDeps, broker: BrokerageAdapter): BrokerageAdapter {
+function watchBroker(options: WatchOptions, broker: BrokerageAdapter): BrokerageAdapter {
   return {
     ...broker,
-    confirmEmpty: watchEmpty(deps, broker),
-    trades: watchRows(deps, broker, broker.trades),
+    confirmEmpty: watchEmpty(options, broker),
+    trades: watchRows(options, broker, broker.trades),
     async holdings(query, call) {
       const holdings = await broker.holdings(query, call)
-      if (holdings.length > 0) await rowsCame(deps, broker, query, call)
+      if (holdings.length > 0) await rowsCame(options, broker, query, call)
       return holdings
     },
   }
 }
 
 function watchRows<Page extends RowPage<unknown>>(
-  deps: WatchDeps,
+  options: WatchOptions,
   adapter: Adapter,
   reader: RowReader<Page>,
 ): RowReader<Page> {
@@ -118,51 +122,52 @@ function watchRows<Page extends RowPage<unknown>>(
     ...reader,
     async read(query, cursor, call) {
       const page = await reader.read(query, cursor, call)
-      if (page.ownRows > 0) await rowsCame(deps, adapter, query, call)
+      if (page.ownRows > 0) await rowsCame(options, adapter, query, call)
       return page
     },
   }
 }
 
-function watchEmpty(deps: WatchDeps, adapter: Adapter): Adapter['confirmEmpty'] {
+function watchEmpty(options: WatchOptions, adapter: Adapter): Adapter['confirmEmpty'] {
   return async (login, connection, call, asked) => {
     await adapter.confirmEmpty(login, connection, call, asked)
     // Data that are ready and shared do not prove that the consent is active.
     if (asked?.among !== undefined) return
     if (adapter.freshness === 'reads') {
-      deps.notes.refreshed(connection.id, deps.clock.now(), false)
+      options.notes.refreshed(connection.id, options.clock.now(), false)
     }
-    await proven(deps, { login, connection }, call)
+    await proven(options, { login, connection }, call)
   }
 }
 
 /** Handles a read with rows. Where rows prove nothing the provider is called, with background priority. */
 async function rowsCame(
-  deps: WatchDeps,
+  options: WatchOptions,
   adapter: Adapter,
   seen: Seen,
   call: CallContext,
 ): Promise<void> {
   const { login, connection } = seen
-  if (adapter.freshness === 'reads') deps.notes.refreshed(connection.id, deps.clock.now(), false)
+  if (adapter.freshness === 'reads')
+    options.notes.refreshed(connection.id, options.clock.now(), false)
   if (!doubtful.includes(connection.status)) return
   const { listAlive } = adapter
-  if (listAlive === undefined) return proven(deps, seen, call)
-  await attempt(deps, call, async () => {
-    const { allowed } = await deps.windows.take(`alive:${login.id}`, 1, askEveryMs)
+  if (listAlive === undefined) return proven(options, seen, call)
+  await attempt(options, call, async () => {
+    const { allowed } = await options.windows.take(`alive:${login.id}`, 1, askEveryMs)
     if (!allowed) return
     const ask = () => listAlive(login, { ...call, priority: 'background' })
-    const alive = await lostIsNone(deps, login, ask)
-    for (const row of await deps.store.connections.listByLogin(login.id)) {
+    const alive = await lostIsNone(options, login, ask)
+    for (const row of await options.store.connections.listByLogin(login.id)) {
       const isDoubtful = doubtful.some((status) => status === row.status)
-      if (isDoubtful && alive.includes(row.upstreamId)) await setAlive(deps, login, row.id)
+      if (isDoubtful && alive.includes(row.upstreamId)) await setAlive(options, login, row.id)
     }
   })
 }
 
 /** Refused credentials prove something too: no consent of the login is active. */
 async function lostIsNone(
-  { store }: WatchDeps,
+  { store }: WatchOptions,
   login: Login,
   ask: () => Promise<readonly UpstreamId[]>,
 ): Promise<readonly UpstreamId[]> {
@@ -183,7 +188,7 @@ interface BalancesSeen {
 }
 
 async function balancesCame(
-  deps: WatchDeps,
+  options: WatchOptions,
   { adapter, query, reading }: BalancesSeen,
   call: CallContext,
 ): Promise<void> {
@@ -195,39 +200,43 @@ async function balancesCame(
     const connection = asked[0]?.connection
     if (connection === undefined) continue
     if (lastRefreshedAt !== null) {
-      deps.notes.refreshed(connectionId, readProviderTime(lastRefreshedAt), true)
+      options.notes.refreshed(connectionId, readProviderTime(lastRefreshedAt), true)
     } else if (
       adapter.freshness === 'reads' &&
       asked.some(({ account }) => answered.has(account.id))
     ) {
-      deps.notes.refreshed(connectionId, deps.clock.now(), false)
+      options.notes.refreshed(connectionId, options.clock.now(), false)
     }
-    if (status === 'active') await proven(deps, { login, connection }, call)
+    if (status === 'active') await proven(options, { login, connection }, call)
     else if (status !== connection.status) {
       const loss = { login, connectionId, becomes: status }
-      await attempt(deps, call, () => markLost(deps.store, loss))
+      await attempt(options, call, () => markLost(options.store, loss))
     }
   }
 }
 
 /** Stores that the consent is active, as the provider itself reported. */
 async function proven(
-  deps: WatchDeps,
+  options: WatchOptions,
   { login, connection }: Seen,
   call: CallContext,
 ): Promise<void> {
-  if (!doubtful.includes(connection.status) || deps.revived.has(connection)) return
-  deps.revived.add(connection)
-  await attempt(deps, call, () => setAlive(deps, login, connection.id))
+  if (!doubtful.includes(connection.status) || options.revived.has(connection)) return
+  options.revived.add(connection)
+  await attempt(options, call, () => setAlive(options, login, connection.id))
 }
 
-function setAlive({ store }: WatchDeps, login: Login, connectionId: ConnectionId): Promise<void> {
+function setAlive(
+  { store }: WatchOptions,
+  login: Login,
+  connectionId: ConnectionId,
+): Promise<void> {
   return store.connections.saveLearntStatus({ login, connectionId, from: doubtful, to: 'active' })
 }
 
 /** A failure here must not cost the caller the rows; an abort by the caller ends it. */
 async function attempt(
-  deps: WatchDeps,
+  options: WatchOptions,
   call: CallContext,
   work: () => Promise<void>,
 ): Promise<void> {
@@ -235,14 +244,14 @@ async function attempt(
     await work()
   } catch (error) {
     call.signal.throwIfAborted()
-    deps.onFailure(error)
+    options.onFailure(error)
   }
 }
 
 const accountIdOf = ({ accountId }: { readonly accountId: string }) => accountId
 
 /** Stores refresh times in the background, so that no read waits for them. */
-function makeRefreshNotes({ store, clock, onFailure }: ConsentMonitorDeps) {
+function makeRefreshNotes({ store, clock, onFailure }: ConsentMonitorOptions) {
   const notedAt = new LRUCache<ConnectionId, number>({ max: maxRemembered })
   const running = new Set<Promise<void>>()
   return {

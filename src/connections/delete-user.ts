@@ -8,8 +8,8 @@ import { type By, mayActFor } from '#contract/actor.ts'
 import type { ConnectionId, LoginId, UserId } from '#kernel/ids.ts'
 import { openLogin } from '#store/open-login.ts'
 import { type AskOptions, limitTime } from './ask-provider.ts'
-import type { ActionDeps } from './deps.ts'
 import { endConsent, endEmptyLogin } from './end-consent.ts'
+import type { ActionOptions } from './options.ts'
 
 /** How one connection ended: false where the consent may remain at the provider. */
 export interface EndedConnection {
@@ -29,8 +29,8 @@ export type DeleteUser = (
 ) => Promise<boolean>
 
 /** All consents together share the time limit of one action; the providers are called concurrently. */
-export function makeDeleteUser(deps: ActionDeps): DeleteUser {
-  const { store, clock } = deps
+export function makeDeleteUser(options: ActionOptions): DeleteUser {
+  const { store, clock } = options
   return async (by, id, stop, note = () => {}) => {
     if (!mayActFor(by, id)) return false
     for (const endpoint of await store.endpoints.list(id))
@@ -45,14 +45,14 @@ export function makeDeleteUser(deps: ActionDeps): DeleteUser {
       return true
     })
     if (!isBegun) return false
-    return deps.queue.take(id, async () => {
-      const askOptions = limitTime(deps, { priority: 'user', stop })
+    return options.queue.take(id, async () => {
+      const askOptions = limitTime(options, { priority: 'user', stop })
       const ended = new Set<LoginId>()
       // Looks for logins again before the row is deleted: an older version of this software ignores the mark.
       for (;;) {
         const logins = (await store.logins.listIds(id)).filter((login) => !ended.has(login))
         if (logins.length === 0) break
-        await Promise.all(logins.map((login) => endLogin(deps, login, { askOptions, note })))
+        await Promise.all(logins.map((login) => endLogin(options, login, { askOptions, note })))
         if (stop?.aborted === true) return true
         for (const login of logins) ended.add(login)
       }
@@ -66,20 +66,24 @@ interface Until {
   readonly note: (end: EndedConnection) => void
 }
 
-async function endLogin(deps: ActionDeps, login: LoginId, { askOptions, note }: Until): Promise<void> {
-  const rows = await deps.store.connections.listByLogin(login)
+async function endLogin(
+  options: ActionOptions,
+  login: LoginId,
+  { askOptions, note }: Until,
+): Promise<void> {
+  const rows = await options.store.connections.listByLogin(login)
   if (rows.length === 0) {
     // A link was begun and its consent never adopted.
-    const row = await openLogin(deps.store, login)
-    if (row !== null && row !== 'damaged') await endEmptyLogin(deps, row, askOptions)
+    const row = await openLogin(options.store, login)
+    if (row !== null && row !== 'damaged') await endEmptyLogin(options, row, askOptions)
     return
   }
   for (const [index, row] of rows.entries()) {
     const last = index === rows.length - 1
-    const end = await endConsent(deps, { row, last }, askOptions)
+    const end = await endConsent(options, { row, last }, askOptions)
     if (askOptions.stop?.aborted === true) return
     note({ connectionId: row.id, isEnded: end.kind === 'ended' })
-    deps.report.deletion({
+    options.report.deletion({
       provider: row.provider,
       connectionId: row.id,
       outcome: end.kind === 'ended' ? 'done' : 'abandoned',

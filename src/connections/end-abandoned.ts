@@ -9,8 +9,8 @@ import type { LoginId } from '#kernel/ids.ts'
 import { openLogin } from '#store/open-login.ts'
 import type { LoginRef } from '#store/ports/logins.ts'
 import { limitTime } from './ask-provider.ts'
-import type { ActionDeps } from './deps.ts'
 import { endEmptyLogin } from './end-consent.ts'
+import type { ActionOptions } from './options.ts'
 
 /** Per sweep; the rest waits for the next one. */
 const maxPerSweep = 100
@@ -18,33 +18,37 @@ const maxPerSweep = 100
 export type EndAbandoned = (stop: AbortSignal) => Promise<void>
 
 /** Part of the deletion sweep. Each goes on behind the one before: failures do not block others. */
-export function makeEndAbandoned(deps: ActionDeps): EndAbandoned {
+export function makeEndAbandoned(options: ActionOptions): EndAbandoned {
   let reached: LoginId | null = null
   return async (stop) => {
-    const now = deps.clock.now()
+    const now = options.clock.now()
     const page = { now, after: reached, limit: maxPerSweep }
-    const logins = await deps.store.logins.listAbandoned(page)
+    const logins = await options.store.logins.listAbandoned(page)
     reached = logins.length < maxPerSweep ? null : (logins.at(-1)?.id ?? null)
     const failed = new Set<Provider>()
     for (const login of logins) {
       if (stop.aborted) return
       if (failed.has(login.provider)) continue
-      if (!(await end(deps, login, stop))) failed.add(login.provider)
+      if (!(await end(options, login, stop))) failed.add(login.provider)
     }
   }
 }
 
 /** False when the provider could not be asked. */
-function end(deps: ActionDeps, { id, userId }: LoginRef, stop: AbortSignal): Promise<boolean> {
-  return deps.queue.take(userId, async () => {
-    const { store, adapters } = deps
+function end(
+  options: ActionOptions,
+  { id, userId }: LoginRef,
+  stop: AbortSignal,
+): Promise<boolean> {
+  return options.queue.take(userId, async () => {
+    const { store, adapters } = options
     const login = await openLogin(store, id)
-    if (login === null || (await isUsed(deps, id))) return true
+    if (login === null || (await isUsed(options, id))) return true
     if (login !== 'damaged') {
       // Without its variables it cannot be ended there; it waits for them.
       if (adapters[login.provider] === undefined) return true
-      const askOptions = limitTime(deps, { priority: 'background', stop })
-      if ((await endEmptyLogin(deps, login, askOptions)) !== null) return false
+      const askOptions = limitTime(options, { priority: 'background', stop })
+      if ((await endEmptyLogin(options, login, askOptions)) !== null) return false
     }
     await store.logins.deleteUnused(id)
     return true
@@ -52,7 +56,7 @@ function end(deps: ActionDeps, { id, userId }: LoginRef, stop: AbortSignal): Pro
 }
 
 /** A link was begun or saved since the list was read. */
-async function isUsed({ store, clock }: ActionDeps, id: LoginId): Promise<boolean> {
+async function isUsed({ store, clock }: ActionOptions, id: LoginId): Promise<boolean> {
   if ((await store.connections.listByLogin(id)).length > 0) return true
   return (await store.linkings.findOpen(id, clock.now())) !== null
 }

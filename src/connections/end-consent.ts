@@ -13,7 +13,7 @@ import type { LoginRow } from '#store/ports/logins.ts'
 import type { Store } from '#store/ports/store.ts'
 import { SealError } from '#store/seal.ts'
 import { type AskOptions, askProvider, limitTime, toLogin } from './ask-provider.ts'
-import type { ActionDeps } from './deps.ts'
+import type { ActionOptions } from './options.ts'
 
 export type EndOfConsent =
   | { readonly kind: 'ended' }
@@ -28,19 +28,19 @@ export type EndOfConsent =
 
 /** `last`: no other connection of ours uses its login. Failures of the provider are returned, not thrown. */
 export async function endConsent(
-  deps: ActionDeps,
+  options: ActionOptions,
   { row, last }: { readonly row: ConnectionRow; readonly last: boolean },
   askOptions: AskOptions,
 ): Promise<EndOfConsent> {
-  if (deps.adapters[row.provider] === undefined) return notConfigured
-  const login = await openLogin(deps.store, row.loginId)
+  if (options.adapters[row.provider] === undefined) return notConfigured
+  const login = await openLogin(options.store, row.loginId)
   // The login was deleted together with its connections.
   if (login === null) return { kind: 'ended' }
   if (login === 'damaged') {
     return { kind: 'abandoned', detail: 'the secret of its login does not open' }
   }
   const { id, upstreamId, endsAtProvider: isAsked } = row
-  return revoke(deps, login, { id, upstreamId, last, isAsked }, askOptions)
+  return revoke(options, login, { id, upstreamId, last, isAsked }, askOptions)
 }
 
 /**
@@ -48,16 +48,16 @@ export async function endConsent(
  * else would end them. Consents that the provider does not end are reported.
  */
 export async function endUnsavedConsents(
-  deps: ActionDeps,
+  options: ActionOptions,
   login: LoginRow,
   discovered: readonly DiscoveredConnection[],
 ): Promise<void> {
-  const askOptions = limitTime(deps, { priority: 'user' })
+  const askOptions = limitTime(options, { priority: 'user' })
   for (const [index, { upstreamId }] of discovered.entries()) {
     const last = index === discovered.length - 1
     const consent = { id: newId<ConnectionId>(), upstreamId, last, isAsked: false }
-    const end = await revoke(deps, login, consent, askOptions)
-    deps.report.deletion({
+    const end = await revoke(options, login, consent, askOptions)
+    options.report.deletion({
       provider: login.provider,
       connectionId: null,
       outcome: end.kind === 'ended' ? 'done' : 'abandoned',
@@ -71,11 +71,11 @@ export async function endUnsavedConsents(
  * are reported: nothing waits for them, because our row goes in any case.
  */
 export async function endUnsavedLogin(
-  deps: ActionDeps,
+  options: ActionOptions,
   login: Pick<LoginRow, 'userId' | 'provider' | 'upstreamUserId' | 'secret'>,
 ): Promise<void> {
   const row = { ...login, id: newId<LoginId>(), version: 0, isOurs: true }
-  await endEmptyLogin(deps, row, limitTime(deps, { priority: 'user' }))
+  await endEmptyLogin(options, row, limitTime(options, { priority: 'user' }))
 }
 
 /**
@@ -83,23 +83,23 @@ export async function endUnsavedLogin(
  * the provider before it was linked here stays there.
  */
 export async function endEmptyLogin(
-  deps: ActionDeps,
+  options: ActionOptions,
   login: LoginRow,
   askOptions: AskOptions,
 ): Promise<UpstreamFailure | null> {
   const { provider } = login
-  const adapter = deps.adapters[provider]
+  const adapter = options.adapters[provider]
   const { endLogin, linking } = adapter ?? {}
   if (adapter === undefined || endLogin === undefined) return null
   if (linking?.register !== undefined && !login.isOurs) return null
   const about = { provider, connectionId: null } as const
   try {
     await askProvider(provider, askOptions, (call) => endLogin.call(adapter, toLogin(login), call))
-    deps.report.deletion({ ...about, outcome: 'done', detail: '' })
+    options.report.deletion({ ...about, outcome: 'done', detail: '' })
     return null
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error
-    deps.report.deletion({ ...about, outcome: 'abandoned', detail: error.failure.detail })
+    options.report.deletion({ ...about, outcome: 'abandoned', detail: error.failure.detail })
     return error.failure
   }
 }
@@ -111,12 +111,12 @@ const notConfigured = {
 } as const
 
 async function revoke(
-  deps: ActionDeps,
+  options: ActionOptions,
   login: LoginRow,
   { last, isAsked, ...ids }: Pick<ConnectionRef, 'id' | 'upstreamId'> & RevokeOptions,
   askOptions: AskOptions,
 ): Promise<EndOfConsent> {
-  const adapter = deps.adapters[login.provider]
+  const adapter = options.adapters[login.provider]
   if (adapter === undefined) return notConfigured
   // Adapters have no status `deleting`; for revoking, the status does not matter.
   const connection = { ...ids, status: 'revoked' } as const

@@ -14,9 +14,9 @@ import { unreachable } from '#kernel/unreachable.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { Store } from '#store/ports/store.ts'
 import type { DeleteUser } from './delete-user.ts'
-import type { ActionDeps } from './deps.ts'
 import { makeEndAbandoned } from './end-abandoned.ts'
 import type { EndOfConsent } from './end-consent.ts'
+import type { ActionOptions } from './options.ts'
 import { purgeConnection } from './remove-connection.ts'
 
 /** Aborting `stop` ends the current provider call and starts no other. `done`: deleted in this process. */
@@ -31,8 +31,11 @@ const abandonedMs = 5 * 60_000
 const defaultEveryMs = 5 * 60_000
 
 /** Makes the sweep; a call during a running sweep joins it. */
-export function makeFinishDeletions(deps: ActionDeps, deleteUser: DeleteUser): FinishDeletions {
-  const endAbandoned = makeEndAbandoned(deps)
+export function makeFinishDeletions(
+  options: ActionOptions,
+  deleteUser: DeleteUser,
+): FinishDeletions {
+  const endAbandoned = makeEndAbandoned(options)
   let running: ReturnType<FinishDeletions> | null = null
   /** The last connection before the first one that was skipped. */
   let reached: ConnectionId | null = null
@@ -42,7 +45,7 @@ export function makeFinishDeletions(deps: ActionDeps, deleteUser: DeleteUser): F
     let done = 0
     let pending = 0
     let hasSkipped = false
-    const round = await listRound(deps.store, reached)
+    const round = await listRound(options.store, reached)
     // With more connections than fit, those behind this round come next, whatever was skipped.
     const isWhole = round.length < maxPerSweep
     for (const row of round) {
@@ -54,7 +57,7 @@ export function makeFinishDeletions(deps: ActionDeps, deleteUser: DeleteUser): F
         continue
       }
       if (!hasSkipped) reached = row.id
-      const end = await purgeConnection(deps, row, { priority: 'background', stop })
+      const end = await purgeConnection(options, row, { priority: 'background', stop })
       if (end.kind === 'pending') pending += 1
       else done += 1
       if (isUnavailable(end)) unavailable.add(row.provider)
@@ -66,8 +69,8 @@ export function makeFinishDeletions(deps: ActionDeps, deleteUser: DeleteUser): F
 
   /** Users whose deletion started so long ago that the process that started it must have stopped. */
   async function finishUsers(stop: AbortSignal): Promise<void> {
-    const before = deps.clock.now() - Math.max(abandonedMs, 2 * deps.timeoutMs)
-    const users = await deps.store.users.listDeleting({ before, limit: maxUsersPerSweep })
+    const before = options.clock.now() - Math.max(abandonedMs, 2 * options.timeoutMs)
+    const users = await options.store.users.listDeleting({ before, limit: maxUsersPerSweep })
     for (const id of users) {
       if (stop.aborted) return
       await deleteUser(bySystem, id, stop)

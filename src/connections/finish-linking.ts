@@ -22,7 +22,6 @@ import {
   toConnectionRef,
   toLogin,
 } from './ask-provider.ts'
-import type { ActionDeps } from './deps.ts'
 import { endUnsavedLogin } from './end-consent.ts'
 import {
   hashState,
@@ -33,6 +32,7 @@ import {
 } from './linking-attempt.ts'
 import { failLinking } from './linking-failed.ts'
 import { readState } from './linking-state.ts'
+import type { ActionOptions } from './options.ts'
 import { readConsents } from './read-consents.ts'
 
 export interface LinkingArrival {
@@ -58,22 +58,22 @@ export type Arrival = LinkingState | { readonly kind: 'unknown' | 'expired' | 'o
 export type FinishLinking = (by: By<Person>, arrival: LinkingArrival) => Promise<Arrival>
 
 /** Makes the action. */
-export function makeFinishLinking(deps: ActionDeps): FinishLinking {
+export function makeFinishLinking(options: ActionOptions): FinishLinking {
   return async (by, arrival) => {
-    const { linking } = getAdapter(deps.adapters, arrival.provider)
+    const { linking } = getAdapter(options.adapters, arrival.provider)
     if (linking === undefined) throw apiError('provider_not_configured')
-    const claimed = await claim(deps, by, arrival)
+    const claimed = await claim(options, by, arrival)
     if ('kind' in claimed) return claimed
     const { attempt, isFirst } = claimed
     if (isFirst) {
       const read = (stop: AbortSignal) =>
-        deps.queue.take(attempt.userId, () => {
-          const askOptions = limitTime(deps, { priority: 'user', stop })
-          return finish(deps, { by, arrival, linking, attempt, askOptions })
+        options.queue.take(attempt.userId, () => {
+          const askOptions = limitTime(options, { priority: 'user', stop })
+          return finish(options, { by, arrival, linking, attempt, askOptions })
         })
-      await deps.late.begin(`linking ${toLinkingName(attempt.id)}`, read)
+      await options.late.begin(`linking ${toLinkingName(attempt.id)}`, read)
     }
-    return readState(deps, attempt.id)
+    return readState(options, attempt.id)
   }
 }
 
@@ -85,7 +85,7 @@ interface Claimed {
 
 /** Uses the state; a result of its own when it cannot be used. */
 async function claim(
-  { store, clock }: ActionDeps,
+  { store, clock }: ActionOptions,
   by: By<Person>,
   { provider, state, begunIn = null }: LinkingArrival,
 ): Promise<Claimed | Extract<Arrival, { readonly kind: 'unknown' | 'expired' | 'other_session' }>> {
@@ -112,22 +112,22 @@ interface Arrived {
   readonly askOptions: AskOptions
 }
 
-async function finish(deps: ActionDeps, arrived: Arrived): Promise<void> {
+async function finish(options: ActionOptions, arrived: Arrived): Promise<void> {
   const { by, attempt, askOptions } = arrived
-  const known = attempt.loginId === null ? null : await openLogin(deps.store, attempt.loginId)
+  const known = attempt.loginId === null ? null : await openLogin(options.store, attempt.loginId)
   const login = known === 'damaged' ? null : known
-  const result = await readReturn(deps, arrived, login)
-  if (result.kind === 'failed') return failLinking(deps, by, { attempt, ...result })
-  if (await isOther(deps, attempt, result.identity)) {
-    return failLinking(deps, by, { attempt, reason: 'different_account', code: null })
+  const result = await readReturn(options, arrived, login)
+  if (result.kind === 'failed') return failLinking(options, by, { attempt, ...result })
+  if (await isOther(options, attempt, result.identity)) {
+    return failLinking(options, by, { attempt, reason: 'different_account', code: null })
   }
-  const saved = await saveLogin(deps, arrived, result.identity)
-  await readConsents(deps, by, { attempt, login: saved }, askOptions)
+  const saved = await saveLogin(options, arrived, result.identity)
+  await readConsents(options, by, { attempt, login: saved }, askOptions)
 }
 
 /** What the adapter makes of the return. No answer of the provider is a result too: the state is used. */
 async function readReturn(
-  deps: ActionDeps,
+  options: ActionOptions,
   { arrival, linking, attempt, askOptions }: Arrived,
   login: LoginRow | null,
 ): Promise<LinkingReturn> {
@@ -137,7 +137,7 @@ async function readReturn(
   const renewed =
     attempt.connectionId === null
       ? null
-      : await deps.store.connections.get(attempt.userId, attempt.connectionId)
+      : await options.store.connections.get(attempt.userId, attempt.connectionId)
   const request: ReturnRequest = {
     login: login === null ? null : toLogin(login),
     query,
@@ -156,7 +156,7 @@ async function readReturn(
 
 /** True when a renewal brought another person's login than the connection's; nothing of it is stored then. */
 async function isOther(
-  { store }: ActionDeps,
+  { store }: ActionOptions,
   { connectionId, loginId }: LinkingRow,
   { upstreamUserId }: Identity,
 ): Promise<boolean> {
@@ -169,7 +169,7 @@ async function isOther(
  * Stores the login with its newest secret before anything is read with it: a secret may be given only once.
  */
 async function saveLogin(
-  deps: ActionDeps,
+  options: ActionOptions,
   { by, arrival, linking, attempt }: Arrived,
   { upstreamUserId, secret }: Identity,
 ): Promise<LoginRow> {
@@ -179,12 +179,12 @@ async function saveLogin(
   const isOurs = linking.register === undefined
   const named = { userId, provider, upstreamUserId, secret, isOurs }
   try {
-    return await deps.store.transact(async (tx) => {
+    return await options.store.transact(async (tx) => {
       const login = await tx.logins.save(named)
       await tx.linkings.setLogin(attempt.id, login.id)
       await tx.linkings.note(attempt.id, 'waiting')
       await tx.audit({
-        at: deps.clock.now(),
+        at: options.clock.now(),
         actor: by.actor,
         action: 'connections.finish-linking',
         userId,
@@ -194,7 +194,7 @@ async function saveLogin(
     })
   } catch (error) {
     if (!(error instanceof OwnerGoneError)) throw error
-    await endUnsavedLogin(deps, named)
+    await endUnsavedLogin(options, named)
     throw apiError('user_not_found', { cause: error })
   }
 }

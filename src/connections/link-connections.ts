@@ -17,9 +17,9 @@ import type { Adapter, DiscoveredConnection } from '#providers/port.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import { adoptConsents, toUnsaved } from './adopt-consents.ts'
 import { type AskOptions, askProvider, getAdapter, limitTime } from './ask-provider.ts'
-import type { ActionDeps } from './deps.ts'
 import { LinkInput } from './link-input.ts'
 import { forgetListening, listenTo } from './listen-to.ts'
+import type { ActionOptions } from './options.ts'
 
 export type LinkConnections = (
   by: By,
@@ -33,9 +33,9 @@ export type LinkConnections = (
  *   the provider has no consent; `login_taken` for a personal key of somebody who is linked here; every
  *   upstream failure by the mapping of `guard.ts`.
  */
-export function makeLinkConnections(deps: ActionDeps): LinkConnections {
+export function makeLinkConnections(options: ActionOptions): LinkConnections {
   return async (by, userId, input) =>
-    linkNow(deps, by, { userId, credentials: parseCredentials(input) })
+    linkNow(options, by, { userId, credentials: parseCredentials(input) })
 }
 
 /** @throws ApiError `invalid_params` */
@@ -52,15 +52,15 @@ interface Linked {
 
 /** The action itself. @throws ApiError as it does. */
 export async function linkNow(
-  deps: ActionDeps,
+  options: ActionOptions,
   by: By,
   { userId, credentials, stop }: Linked,
 ): Promise<readonly ConnectionRow[]> {
   if (!mayActFor(by, userId)) throw apiError('user_not_found')
-  return deps.queue.take(userId, async () => {
-    await demandUser(deps, userId)
-    const askOptions = limitTime(deps, { priority: 'user', stop })
-    const { identity, discovered } = await meet(deps, credentials, askOptions)
+  return options.queue.take(userId, async () => {
+    await demandUser(options, userId)
+    const askOptions = limitTime(options, { priority: 'user', stop })
+    const { identity, discovered } = await meet(options, credentials, askOptions)
     if (discovered.length === 0) {
       throw apiError('invalid_params', {
         message: `Nothing to link: ${credentials.provider} knows of no consent for these credentials`,
@@ -70,31 +70,31 @@ export async function linkNow(
       })
     }
     const { upstreamUserId, secret, isPersonal } = identity
-    const isExclusive = isPersonal && deps.sharesPersonalKeys !== true
+    const isExclusive = isPersonal && options.sharesPersonalKeys !== true
     const { provider } = credentials
     const saved = { userId, provider, upstreamUserId, secret, isExclusive }
     const { adopted, login } = await adoptConsents(
-      deps,
+      options,
       { by, userId, provider, credentials: identity, login: (tx) => tx.logins.save(saved) },
       discovered,
     )
     const ids = new Set(adopted.map(({ id }) => id))
-    await forgetListening(deps, login.id)
-    await listenTo(deps, login, askOptions)
-    const rows = await deps.store.connections.list(userId)
+    await forgetListening(options, login.id)
+    await listenTo(options, login, askOptions)
+    const rows = await options.store.connections.list(userId)
     // When the user is deleted meanwhile, that deletion ends the consents that were saved before.
-    await demandUser(deps, userId)
+    await demandUser(options, userId)
     return rows.filter((row) => ids.has(row.id))
   })
 }
 
-async function demandUser({ store }: ActionDeps, userId: UserId): Promise<void> {
+async function demandUser({ store }: ActionOptions, userId: UserId): Promise<void> {
   if ((await store.users.find(userId)) === null) throw apiError('user_not_found')
 }
 
 /** Whose credentials these are, and the connections behind them. Nothing is stored yet. */
 async function meet(
-  deps: ActionDeps,
+  options: ActionOptions,
   credentials: Credentials,
   askOptions: AskOptions,
 ): Promise<{
@@ -102,7 +102,7 @@ async function meet(
   readonly discovered: readonly DiscoveredConnection[]
 }> {
   const { provider, ...fields } = credentials
-  const adapter = getAdapter(deps.adapters, provider)
+  const adapter = getAdapter(options.adapters, provider)
   refuseMisplaced(provider, fields)
   try {
     return await askProvider(provider, askOptions, async (call) => {

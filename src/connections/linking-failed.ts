@@ -2,7 +2,7 @@
 import type { By, Person } from '#contract/actor.ts'
 import type { LinkingFailure } from '#providers/linking.ts'
 import type { LinkingRow } from '#store/ports/linkings.ts'
-import type { ActionDeps } from './deps.ts'
+import type { ActionOptions } from './options.ts'
 
 interface FailedLinking {
   readonly attempt: LinkingRow
@@ -12,14 +12,14 @@ interface FailedLinking {
 }
 
 export async function failLinking(
-  deps: ActionDeps,
+  options: ActionOptions,
   by: By<Person>,
   { attempt, reason, code }: FailedLinking,
 ): Promise<void> {
   const { provider, userId } = attempt
-  deps.report.linking({ provider, outcome: reason, code })
-  await deps.store.transact(async (tx) => {
-    const at = deps.clock.now()
+  options.report.linking({ provider, outcome: reason, code })
+  await options.store.transact(async (tx) => {
+    const at = options.clock.now()
     await tx.linkings.end(attempt.id, { at, outcome: reason })
     await tx.audit({
       at,

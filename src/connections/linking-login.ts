@@ -7,7 +7,7 @@ import { openLogin } from '#store/open-login.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { LoginRow } from '#store/ports/logins.ts'
 import { toLogin } from './ask-provider.ts'
-import type { ActionDeps } from './deps.ts'
+import type { ActionOptions } from './options.ts'
 
 /** `row` null: its secret is damaged; a return that brings another one mends it. */
 export interface LinkingLogin {
@@ -28,7 +28,7 @@ interface Wanted {
  * @throws ApiError `invalid_params` for a connection by a key of the person's own.
  */
 export async function findLinkingLogins(
-  { store }: Pick<ActionDeps, 'store'>,
+  { store }: Pick<ActionOptions, 'store'>,
   { userId, provider, linking, renewed }: Wanted,
 ): Promise<readonly LinkingLogin[]> {
   const accepts = (row: LoginRow) => linking.accepts?.(toLogin(row)) ?? true

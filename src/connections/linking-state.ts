@@ -7,25 +7,25 @@ import type { ConnectionId } from '#kernel/ids.ts'
 import { linkingFailures } from '#providers/linking.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { LinkingRow } from '#store/ports/linkings.ts'
-import type { ActionDeps } from './deps.ts'
 import { type LinkingState, toLinkingName } from './linking-attempt.ts'
+import type { ActionOptions } from './options.ts'
 
-export async function readState(deps: ActionDeps, id: Uint8Array): Promise<LinkingState> {
-  const row = await deps.store.linkings.find(id)
+export async function readState(options: ActionOptions, id: Uint8Array): Promise<LinkingState> {
+  const row = await options.store.linkings.find(id)
   if (row === null || row.usedAt === null) return { kind: 'over' }
   const { provider, connectionId, outcome } = row
   const attempt = toLinkingName(id)
   if (row.endedAt === null) {
-    if (row.expiresAt <= deps.clock.now()) return { kind: 'expired' }
+    if (row.expiresAt <= options.clock.now()) return { kind: 'expired' }
     return { kind: 'waiting', attempt, provider, isUnread: outcome === 'unread' }
   }
-  if (outcome === 'linked') return describeLinked(deps, row)
+  if (outcome === 'linked') return describeLinked(options, row)
   const reason = linkingFailures.find((name) => name === outcome)
   if (reason === undefined) return { kind: 'over' }
   return { kind: 'failed', attempt, provider, reason, connectionId }
 }
 
-async function describeLinked({ store }: ActionDeps, row: LinkingRow): Promise<LinkingState> {
+async function describeLinked({ store }: ActionOptions, row: LinkingRow): Promise<LinkingState> {
   const all = row.loginId === null ? [] : await store.connections.listByLogin(row.loginId)
   const living = all.filter(({ status }) => status !== 'deleting')
   const isNew = ({ createdAt }: ConnectionRow) => createdAt >= row.createdAt

@@ -8,7 +8,7 @@ import { UpstreamError } from '#providers/failure.ts'
 import { toUpstreamApiError } from '#providers/guard.ts'
 import type { Institution, Linking } from '#providers/linking.ts'
 import { askProvider, getAdapter, limitTime } from './ask-provider.ts'
-import type { ActionDeps } from './deps.ts'
+import type { ActionOptions } from './options.ts'
 
 /**
  * Sorted by name; null: the provider's own page asks.
@@ -24,25 +24,25 @@ const maxInstitutions = 5000
 type Ask = NonNullable<Linking['institutions']>
 
 /** Makes the action. */
-export function makeListInstitutions(deps: ActionDeps): ListInstitutions {
+export function makeListInstitutions(options: ActionOptions): ListInstitutions {
   const kept = new Map<Provider, { readonly at: number; readonly list: readonly Institution[] }>()
   const asked = new Map<Provider, Promise<readonly Institution[]>>()
 
   async function ask(provider: Provider, institutions: Ask): Promise<readonly Institution[]> {
-    const askOptions = limitTime(deps, { priority: 'user' })
+    const askOptions = limitTime(options, { priority: 'user' })
     const all = await askProvider(provider, askOptions, institutions)
     const list = all.slice(0, maxInstitutions)
-    kept.set(provider, { at: deps.clock.now(), list })
+    kept.set(provider, { at: options.clock.now(), list })
     return list
   }
 
   return async (provider) => {
-    const { linking } = getAdapter(deps.adapters, provider)
+    const { linking } = getAdapter(options.adapters, provider)
     if (linking === undefined) throw apiError('provider_not_configured')
     const { institutions } = linking
     if (institutions === undefined) return null
     const known = kept.get(provider)
-    const age = known === undefined ? keptMs : deps.clock.now() - known.at
+    const age = known === undefined ? keptMs : options.clock.now() - known.at
     // A negative age means that the clock was set back.
     if (known !== undefined && age >= 0 && age < keptMs) return known.list
     const running = asked.get(provider) ?? ask(provider, institutions.bind(linking))

@@ -6,7 +6,7 @@
 import type { LoginId } from '#kernel/ids.ts'
 import type { LoginRow } from '#store/ports/logins.ts'
 import { type AskOptions, askProvider, toLogin } from './ask-provider.ts'
-import type { ActionDeps } from './deps.ts'
+import type { ActionOptions } from './options.ts'
 
 const everyMs = 3_600_000
 /** A caller may be waiting for the link or the refresh. */
@@ -15,25 +15,25 @@ const maxWaitMs = 10_000
 const windowOf = (id: LoginId) => `listen:${id}` as const
 
 export async function listenTo(
-  deps: ActionDeps,
+  options: ActionOptions,
   login: LoginRow,
   askOptions: AskOptions,
 ): Promise<void> {
-  const webhooks = deps.adapters[login.provider]?.webhooks
+  const webhooks = options.adapters[login.provider]?.webhooks
   const { listen } = webhooks ?? {}
   if (listen === undefined) return
-  const { allowed } = await deps.windows.take(windowOf(login.id), 1, everyMs)
+  const { allowed } = await options.windows.take(windowOf(login.id), 1, everyMs)
   if (!allowed) return
   try {
     const until = AbortSignal.any([askOptions.until, AbortSignal.timeout(maxWaitMs)])
     const asked = { ...askOptions, until, priority: 'background' } as const
     await askProvider(login.provider, asked, (call) => listen.call(webhooks, toLogin(login), call))
   } catch (error) {
-    deps.report.notListening({ provider: login.provider, error })
+    options.report.notListening({ provider: login.provider, error })
   }
 }
 
 /** The next link or refresh of the login repeats the request. */
-export async function forgetListening({ windows }: ActionDeps, id: LoginId): Promise<void> {
+export async function forgetListening({ windows }: ActionOptions, id: LoginId): Promise<void> {
   await windows.forget(windowOf(id))
 }

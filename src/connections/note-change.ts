@@ -7,7 +7,7 @@ import { z } from 'zod'
 import type { By, Operator, System } from '#contract/actor.ts'
 import { parseInput } from '#contract/input.ts'
 import { type ConnectionId, parseUuid, type UserId } from '#kernel/ids.ts'
-import type { ActionDeps } from './deps.ts'
+import type { ActionOptions } from './options.ts'
 
 /** More than the connections that a sandbox has. */
 const maxIds = 10_000
@@ -37,7 +37,7 @@ const ChangeInput = z.strictObject({
 export type NoteChange = (by: By<Operator | System>, input: unknown) => Promise<void>
 
 /** Makes the action. */
-export function makeNoteChange({ store, clock }: ActionDeps): NoteChange {
+export function makeNoteChange({ store, clock }: ActionOptions): NoteChange {
   return async ({ actor }, raw) => {
     const { action, details, outdated, challenged } = parseInput(ChangeInput, raw)
     await store.transact(async (tx) => {

@@ -16,10 +16,10 @@ import type { LoginRow } from '#store/ports/logins.ts'
 import type { StoreRows } from '#store/ports/store.ts'
 import { type AdoptedConsent, adoptConsents, type Choice } from './adopt-consents.ts'
 import { type AskOptions, askProvider, getAdapter, toLogin } from './ask-provider.ts'
-import type { ActionDeps } from './deps.ts'
 import type { LinkingOutcome } from './linking-attempt.ts'
 import { selectMeant } from './linking-state.ts'
 import { forgetListening, listenTo } from './listen-to.ts'
+import type { ActionOptions } from './options.ts'
 import { requestSyncs } from './request-syncs.ts'
 
 export interface OpenLinking {
@@ -29,7 +29,7 @@ export interface OpenLinking {
 
 /** Notes the outcome in the store, also of an unreadable provider. @throws ApiError `user_not_found` */
 export async function readConsents(
-  deps: ActionDeps,
+  options: ActionOptions,
   by: By,
   open: OpenLinking,
   askOptions: AskOptions,
@@ -37,15 +37,15 @@ export async function readConsents(
   const { provider } = open.login
   let read: { readonly outcome: LinkingOutcome; readonly code: string | null }
   try {
-    read = { outcome: await discoverAndAdopt(deps, by, open, askOptions), code: null }
+    read = { outcome: await discoverAndAdopt(options, by, open, askOptions), code: null }
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error
     const { kind, detail } = error.failure
     read = { outcome: 'unread', code: `${kind}: ${detail}` }
   }
-  deps.report.linking({ provider, ...read })
+  options.report.linking({ provider, ...read })
   if (read.outcome === 'linked') return
-  await deps.store.linkings.note(open.attempt.id, read.outcome)
+  await options.store.linkings.note(open.attempt.id, read.outcome)
 }
 
 /** A list that other processes outdate so often is read again by the next look. */
@@ -53,7 +53,7 @@ const maxTries = 3
 
 /** `waiting`: the consent or its accounts have not arrived. @throws UpstreamError. */
 export async function discoverAndAdopt(
-  deps: ActionDeps,
+  options: ActionOptions,
   by: By,
   { attempt, login }: OpenLinking,
   askOptions: AskOptions,
@@ -62,30 +62,30 @@ export async function discoverAndAdopt(
   for (let tries = 0; tries < maxTries; tries += 1) {
     if (current === null || current === 'damaged') break
     try {
-      return await adoptOnce(deps, by, { attempt, login: current }, askOptions)
+      return await adoptOnce(options, by, { attempt, login: current }, askOptions)
     } catch (error) {
       if (!(error instanceof OutdatedError)) throw error
     }
-    current = await openLogin(deps.store, login.id)
+    current = await openLogin(options.store, login.id)
   }
   return 'waiting'
 }
 
 async function adoptOnce(
-  deps: ActionDeps,
+  options: ActionOptions,
   by: By,
   { attempt, login }: OpenLinking,
   askOptions: AskOptions,
 ): Promise<'linked' | 'waiting'> {
   const { provider, userId } = login
-  const adapter = getAdapter(deps.adapters, provider)
+  const adapter = getAdapter(options.adapters, provider)
   const discovered = await askProvider(provider, askOptions, (call) =>
     adapter.discover(toLogin(login), call),
   )
   if (discovered.length === 0) return 'waiting'
   let arrived: ReadonlySet<ConnectionId> | null = null
   await adoptConsents(
-    deps,
+    options,
     {
       by,
       userId,
@@ -95,14 +95,14 @@ async function adoptOnce(
       choice: toChoice(attempt),
       login: (tx) => demandCurrent(tx, login),
       async also(tx, adopted) {
-        arrived = await settle(deps, tx, { attempt, adopted })
+        arrived = await settle(options, tx, { attempt, adopted })
         return isNews(tx, { attempt, adopted, arrived })
       },
     },
     discovered,
   )
-  await forgetListening(deps, login.id)
-  await listenTo(deps, login, askOptions)
+  await forgetListening(options, login.id)
+  await listenTo(options, login, askOptions)
   return arrived === null ? 'waiting' : 'linked'
 }
 
@@ -158,7 +158,7 @@ async function isNews(
 
 /** Ends the attempt when what was meant has arrived, and returns its connections; null: not yet. */
 async function settle(
-  deps: ActionDeps,
+  options: ActionOptions,
   tx: StoreRows,
   { attempt, adopted }: Settling,
 ): Promise<ReadonlySet<ConnectionId> | null> {
@@ -171,14 +171,14 @@ async function settle(
     const isRenewal = consent.id === attempt.connectionId
     if (!(await hasArrived(tx, attempt, consent, isRenewal))) return null
   }
-  await tx.linkings.end(attempt.id, { at: deps.clock.now(), outcome: 'linked' })
+  await tx.linkings.end(attempt.id, { at: options.clock.now(), outcome: 'linked' })
   // A new connection is synced anyway; one that was known is read again at once.
   const rows: ConnectionRow[] = []
   for (const { id, isNew } of meant) {
     const row = isNew ? null : await tx.connections.find(id)
     if (row !== null) rows.push(row)
   }
-  await requestSyncs(deps, tx, rows)
+  await requestSyncs(options, tx, rows)
   return new Set(meant.map(({ id }) => id))
 }
 

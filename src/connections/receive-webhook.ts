@@ -9,7 +9,7 @@ import type { Provider } from '#contract/resources.ts'
 import type { WebhookRequest } from '#providers/port.ts'
 import { applyNotice, findReferred } from './apply-notice.ts'
 import { getAdapter, limitTime } from './ask-provider.ts'
-import type { ActionDeps } from './deps.ts'
+import type { ActionOptions } from './options.ts'
 
 /**
  * The result for a webhook. `done`: it concerned connections of ours. `unmatched`: it concerned none of ours.
@@ -36,26 +36,27 @@ export type ReceiveWebhook = (
 ) => Promise<WebhookOutcome>
 
 /** Makes the action. A webhook whose changes were not stored counts as not received. */
-export function makeReceiveWebhook(deps: ActionDeps): ReceiveWebhook {
+export function makeReceiveWebhook(options: ActionOptions): ReceiveWebhook {
   return async (provider, request) => {
-    const { webhooks } = getAdapter(deps.adapters, provider)
+    const { webhooks } = getAdapter(options.adapters, provider)
     if (webhooks === undefined) throw apiError('provider_not_configured')
     const verdict = await webhooks.receive(request, {
-      has: async (reference) => (await findReferred(deps, provider, reference)) !== null,
+      has: async (reference) => (await findReferred(options, provider, reference)) !== null,
     })
     if (verdict.kind === 'refused') return verdict.reason
     const { notices, keyLifeMs } = verdict
     if (notices.length === 0) return 'ignored'
     const key = `webhook:${provider}:${verdict.key}` as const
-    const { allowed } = await deps.windows.take(key, 1, keyLifeMs)
+    const { allowed } = await options.windows.take(key, 1, keyLifeMs)
     if (!allowed) return 'repeated'
     try {
       let matched = 0
-      const askOptions = limitTime(deps, { priority: 'user' })
-      for (const notice of notices) matched += await applyNotice(deps, provider, notice, askOptions)
+      const askOptions = limitTime(options, { priority: 'user' })
+      for (const notice of notices)
+        matched += await applyNotice(options, provider, notice, askOptions)
       return matched === 0 ? 'unmatched' : 'done'
     } catch (error) {
-      await deps.windows.forget(key)
+      await options.windows.forget(key)
       throw error
     }
   }

@@ -22,13 +22,17 @@ import {
   limitTime,
   toLogin,
 } from './ask-provider.ts'
-import type { ActionDeps } from './deps.ts'
 import { listenTo } from './listen-to.ts'
 import { markLost } from './mark-lost.ts'
+import type { ActionOptions } from './options.ts'
 import { holdConnections, reconcile } from './reconcile.ts'
 import { settleStatus, updateConnection } from './save-discovery.ts'
 
-export type RefreshConnection = (by: By, id: ConnectionId, askOptions: Asker) => Promise<ConnectionRow>
+export type RefreshConnection = (
+  by: By,
+  id: ConnectionId,
+  askOptions: Asker,
+) => Promise<ConnectionRow>
 
 /**
  * Makes the action. Lost consent or credentials are a result, not a failure: the connection is returned with
@@ -36,23 +40,23 @@ export type RefreshConnection = (by: By, id: ConnectionId, askOptions: Asker) =>
  * @throws ApiError `connection_not_found`, `provider_not_configured`, other upstream failures by the mapping
  *   of `guard.ts`.
  */
-export function makeRefreshConnection(deps: ActionDeps): RefreshConnection {
+export function makeRefreshConnection(options: ActionOptions): RefreshConnection {
   return async (by, id, askOptions) => {
-    const { userId } = await findLiving(deps, id)
+    const { userId } = await findLiving(options, id)
     if (!mayActFor(by, userId)) throw apiError('connection_not_found')
-    const note = toNote(deps, by, { userId, details: { connectionId: id } })
-    return deps.queue.take(userId, async () => {
-      const row = await findLiving(deps, id)
-      const login = await deps.store.logins.get(row.loginId)
+    const note = toNote(options, by, { userId, details: { connectionId: id } })
+    return options.queue.take(userId, async () => {
+      const row = await findLiving(options, id)
+      const login = await options.store.logins.get(row.loginId)
       if (login === null) throw new Error(`connection ${id} has no login`)
-      await refreshLogin(deps, login, { ...limitTime(deps, askOptions), note })
-      return findLiving(deps, id)
+      await refreshLogin(options, login, { ...limitTime(options, askOptions), note })
+      return findLiving(options, id)
     })
   }
 }
 
-async function findLiving(deps: ActionDeps, id: ConnectionId): Promise<ConnectionRow> {
-  const row = await deps.store.connections.find(id)
+async function findLiving(options: ActionOptions, id: ConnectionId): Promise<ConnectionRow> {
+  const row = await options.store.connections.find(id)
   if (row === null || row.status === 'deleting') throw apiError('connection_not_found')
   return row
 }
@@ -61,7 +65,7 @@ async function findLiving(deps: ActionDeps, id: ConnectionId): Promise<Connectio
 type Note = (tx: Pick<StoreRows, 'audit'>) => Promise<void>
 
 function toNote(
-  { clock }: ActionDeps,
+  { clock }: ActionOptions,
   { actor }: By,
   about: { readonly userId: UserId; readonly details: AuditDetails['connections.refresh'] },
 ): Note {
@@ -76,25 +80,25 @@ const maxTries = 3
 type RefreshOptions = AskOptions & { readonly note: Note }
 
 async function refreshLogin(
-  deps: ActionDeps,
+  options: ActionOptions,
   first: LoginRow,
   askOptions: RefreshOptions,
 ): Promise<void> {
   let login: LoginRow | null = first
   for (let tries = 0; tries < maxTries && login !== null; tries += 1) {
-    if (await refreshOnce(deps, login, askOptions)) return
-    login = await deps.store.logins.get(first.id)
+    if (await refreshOnce(options, login, askOptions)) return
+    login = await options.store.logins.get(first.id)
   }
-  await deps.store.transact(askOptions.note)
+  await options.store.transact(askOptions.note)
 }
 
 /** False, with nothing stored, when consents of the login came or went while the provider was asked. */
 async function refreshOnce(
-  deps: ActionDeps,
+  options: ActionOptions,
   login: LoginRow,
   { note, ...askOptions }: RefreshOptions,
 ): Promise<boolean> {
-  const adapter = getAdapter(deps.adapters, login.provider)
+  const adapter = getAdapter(options.adapters, login.provider)
   let discovered: readonly DiscoveredConnection[]
   try {
     discovered = await askProvider(login.provider, askOptions, (call) =>
@@ -105,16 +109,16 @@ async function refreshOnce(
     if (error.failure.kind !== 'consent_lost') throw toUpstreamApiError(error)
     // The provider refused the credentials themselves.
     const { becomes } = error.failure
-    return deps.store.transact(async (tx) => {
+    return options.store.transact(async (tx) => {
       if (!(await isCurrent(tx, login))) return false
       await markLost(tx, { login, connectionId: null, becomes })
       await note(tx)
       return true
     })
   }
-  const isSaved = await deps.store.transact(async (tx) => {
+  const isSaved = await options.store.transact(async (tx) => {
     if (!(await isCurrent(tx, login))) return false
-    const saving = { ...deps, store: tx }
+    const saving = { ...options, store: tx }
     const { known, absent } = reconcile(await holdConnections(tx, login), discovered)
     for (const pair of known) await updateConnection(saving, login, pair)
     for (const row of absent) await settleStatus(saving, login, row, 'revoked')
@@ -122,7 +126,7 @@ async function refreshOnce(
     await note(tx)
     return true
   })
-  if (isSaved) await listenTo(deps, login, askOptions)
+  if (isSaved) await listenTo(options, login, askOptions)
   return isSaved
 }
 

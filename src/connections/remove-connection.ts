@@ -11,8 +11,8 @@ import { factsOf } from '#providers/all-facts.ts'
 import { openLogin } from '#store/open-login.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import { type Asker, type AskOptions, limitTime } from './ask-provider.ts'
-import type { ActionDeps } from './deps.ts'
 import { type EndOfConsent, endConsent, endEmptyLogin } from './end-consent.ts'
+import type { ActionOptions } from './options.ts'
 
 export interface RemoveOptions {
   /**
@@ -37,17 +37,17 @@ export type RemoveConnection = (
  * @throws ApiError `connection_not_found`; `invalid_params` when the end at a provider is asked for that has
  *   no call for it.
  */
-export function makeRemoveConnection(deps: ActionDeps): RemoveConnection {
+export function makeRemoveConnection(options: ActionOptions): RemoveConnection {
   return async (by, id, { endsAtProvider = false } = {}) => {
-    const row = await deps.store.connections.find(id)
+    const row = await options.store.connections.find(id)
     if (row === null || !mayActFor(by, row.userId)) throw apiError('connection_not_found')
     if (endsAtProvider) demandCall(row.provider)
     // Done before waiting in the queue: from now on nobody can read through this connection.
-    await deps.store.transact(async (tx) => {
+    await options.store.transact(async (tx) => {
       // A repeated removal changes nothing here, so it has no audit row; it tries again at the provider.
       if (!(await tx.connections.startDeletion(id, { endsAtProvider }))) return
       await tx.audit({
-        at: deps.clock.now(),
+        at: options.clock.now(),
         actor: by.actor,
         action: 'connections.remove',
         userId: row.userId,
@@ -55,11 +55,11 @@ export function makeRemoveConnection(deps: ActionDeps): RemoveConnection {
       })
     })
     const end = async (stop?: AbortSignal) => {
-      await purgeConnection(deps, row, { priority: 'user', stop })
+      await purgeConnection(options, row, { priority: 'user', stop })
     }
-    if (by.actor.kind === 'person') await deps.late.begin(`removal ${id}`, end)
+    if (by.actor.kind === 'person') await options.late.begin(`removal ${id}`, end)
     else await end()
-    return (await deps.store.connections.find(id)) === null ? 'removed' : 'leaving'
+    return (await options.store.connections.find(id)) === null ? 'removed' : 'leaving'
   }
 }
 
@@ -78,7 +78,7 @@ const outcomes = { ended: 'done', pending: 'pending', abandoned: 'abandoned' } a
  * a consent is one person's, and its removal ends it.
  */
 async function isLinkedByOthers(
-  { store, sharesPersonalKeys }: ActionDeps,
+  { store, sharesPersonalKeys }: ActionOptions,
   { loginId, userId, provider, endsAtProvider }: ConnectionRow,
 ): Promise<boolean> {
   if (sharesPersonalKeys !== true || endsAtProvider) return false
@@ -91,13 +91,13 @@ async function isLinkedByOthers(
 
 /** Ends the consent of a `deleting` connection and deletes the row, and a login that no other uses. */
 export function purgeConnection(
-  deps: ActionDeps,
+  options: ActionOptions,
   row: ConnectionRow,
   asked: Asker,
 ): Promise<EndOfConsent> {
-  return deps.queue.take(row.userId, async () => {
-    const { store, report } = deps
-    const askOptions = limitTime(deps, asked)
+  return options.queue.take(row.userId, async () => {
+    const { store, report } = options
+    const askOptions = limitTime(options, asked)
     const all = await store.connections.listByLogin(row.loginId)
     const others = all.filter(({ id }) => id !== row.id)
     // As it is now: what was asked for may have changed while this call waited in the queue.
@@ -109,19 +109,19 @@ export function purgeConnection(
       (other) => other.status !== 'deleting' && other.upstreamId === row.upstreamId,
     )
     // The consent of an open link uses the login too. The sweep ends a login that nothing came of.
-    const isAwaited = (await store.linkings.findOpen(row.loginId, deps.clock.now())) !== null
+    const isAwaited = (await store.linkings.findOpen(row.loginId, options.clock.now())) !== null
     const last = others.length === 0 && !isAwaited
-    const isKept = adopted || (await isLinkedByOthers(deps, current))
+    const isKept = adopted || (await isLinkedByOthers(options, current))
     const end: EndOfConsent = isKept
       ? { kind: 'ended' }
-      : await endConsent(deps, { row: current, last }, askOptions)
+      : await endConsent(options, { row: current, last }, askOptions)
     if (end.kind !== 'pending') {
       await store.transact(async (tx) => {
         await tx.connections.delete(row.id)
         // A list of consents that was read before this end must not bring the connection back.
         await tx.logins.noteConsents(row.loginId)
       })
-      if (!isAwaited) await forgetLogin(deps, row.loginId, { isEnded: last, askOptions })
+      if (!isAwaited) await forgetLogin(options, row.loginId, { isEnded: last, askOptions })
     }
     report.deletion({
       provider: row.provider,
@@ -138,15 +138,15 @@ export function purgeConnection(
  * several processes, none of them was the last one: then the login ends at the provider here.
  */
 async function forgetLogin(
-  deps: ActionDeps,
+  options: ActionOptions,
   id: LoginId,
   { isEnded, askOptions }: { readonly isEnded: boolean; readonly askOptions: AskOptions },
 ): Promise<void> {
-  const { store } = deps
+  const { store } = options
   if (!isEnded) {
     if ((await store.connections.listByLogin(id)).length > 0) return
     const login = await openLogin(store, id)
-    if (login !== null && login !== 'damaged') await endEmptyLogin(deps, login, askOptions)
+    if (login !== null && login !== 'damaged') await endEmptyLogin(options, login, askOptions)
   }
   // Unless another link uses the login since.
   await store.logins.deleteUnused(id)

@@ -6,7 +6,7 @@ import { factsOf } from '#providers/all-facts.ts'
 import { openLogin } from '#store/open-login.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import { toLogin } from './ask-provider.ts'
-import type { ActionDeps } from './deps.ts'
+import type { ActionOptions } from './options.ts'
 
 export type RenewalMethod =
   /** On the provider's page (`startLinking`). */
@@ -27,7 +27,7 @@ export interface Renewals {
 export function makeRenewals({
   adapters,
   store,
-}: Pick<ActionDeps, 'adapters' | 'store'>): Renewals {
+}: Pick<ActionOptions, 'adapters' | 'store'>): Renewals {
   const guess = ({ provider }: ConnectionRow): RenewalMethod => {
     const adapter = adapters[provider]
     if (adapter === undefined) return 'operator'

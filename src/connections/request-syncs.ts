@@ -5,7 +5,7 @@
  */
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { StoreRows } from '#store/ports/store.ts'
-import type { ActionDeps } from './deps.ts'
+import type { ActionOptions } from './options.ts'
 
 /** Runs of one connection by webhooks; one event is often several of them, read by one or two runs. */
 const maxRuns = 5
@@ -15,7 +15,7 @@ const looks = 10
 
 /** A sync reads connection, accounts and rows; however often it is requested, it runs once. */
 export async function requestSyncs(
-  { clock }: Pick<ActionDeps, 'clock'>,
+  { clock }: Pick<ActionOptions, 'clock'>,
   { syncs }: Pick<StoreRows, 'syncs'>,
   rows: readonly ConnectionRow[],
 ): Promise<void> {

@@ -8,10 +8,10 @@ import { openLogin } from '#store/open-login.ts'
 import type { LinkingRow } from '#store/ports/linkings.ts'
 import type { LoginRef } from '#store/ports/logins.ts'
 import { type AskOptions, limitTime } from './ask-provider.ts'
-import type { ActionDeps } from './deps.ts'
 import { type LinkingName, type LinkingState, readLinkingName } from './linking-attempt.ts'
 import { failLinking } from './linking-failed.ts'
 import { readState } from './linking-state.ts'
+import type { ActionOptions } from './options.ts'
 import { discoverAndAdopt, type OpenLinking, readConsents } from './read-consents.ts'
 
 /** What has become of a link; an open one asks the provider once more. It waits a moment at most. */
@@ -21,21 +21,21 @@ export type ResumeLinking = (by: By<Person>, attempt: LinkingName) => Promise<Li
 const looks = { most: 40, withinMs: 10 * 60_000 }
 
 /** Makes the action. */
-export function makeResumeLinking(deps: ActionDeps): ResumeLinking {
+export function makeResumeLinking(options: ActionOptions): ResumeLinking {
   return async (by, name) => {
     const id = readLinkingName(name)
-    const row = id === null ? null : await deps.store.linkings.find(id)
+    const row = id === null ? null : await options.store.linkings.find(id)
     if (row === null || !mayActFor(by, row.userId)) return { kind: 'over' }
-    if (isReturned(deps, row)) {
-      const look = (stop: AbortSignal) => lookAgain(deps, by, { row, stop })
-      await deps.late.begin(`linking ${name}`, look)
+    if (isReturned(options, row)) {
+      const look = (stop: AbortSignal) => lookAgain(options, by, { row, stop })
+      await options.late.begin(`linking ${name}`, look)
     }
-    return readState(deps, row.id)
+    return readState(options, row.id)
   }
 }
 
 /** Whether its return was read. Another process may read it; after twice its time that one has ended. */
-function isReturned({ clock, timeoutMs }: ActionDeps, { usedAt, outcome }: LinkingRow): boolean {
+function isReturned({ clock, timeoutMs }: ActionOptions, { usedAt, outcome }: LinkingRow): boolean {
   if (usedAt === null) return false
   return outcome !== null || clock.now() - usedAt > 2 * timeoutMs
 }
@@ -45,17 +45,18 @@ interface Look {
   readonly stop: AbortSignal
 }
 
-function lookAgain(deps: ActionDeps, by: By<Person>, { row, stop }: Look): Promise<void> {
-  return deps.queue.take(row.userId, async () => {
-    const open = await findOpen(deps, await deps.store.linkings.find(row.id))
+function lookAgain(options: ActionOptions, by: By<Person>, { row, stop }: Look): Promise<void> {
+  return options.queue.take(row.userId, async () => {
+    const open = await findOpen(options, await options.store.linkings.find(row.id))
     if (open === null) return
     if (open === 'without_login') {
       const failure = { reason: 'unavailable', code: 'interrupted' } as const
-      return failLinking(deps, by, { attempt: row, ...failure })
+      return failLinking(options, by, { attempt: row, ...failure })
     }
     const key = `linking-look:${open.login.id}` as const
-    const { allowed } = await deps.windows.take(key, looks.most, looks.withinMs)
-    if (allowed) await readConsents(deps, by, open, limitTime(deps, { priority: 'user', stop }))
+    const { allowed } = await options.windows.take(key, looks.most, looks.withinMs)
+    if (allowed)
+      await readConsents(options, by, open, limitTime(options, { priority: 'user', stop }))
   })
 }
 
@@ -65,22 +66,22 @@ function lookAgain(deps: ActionDeps, by: By<Person>, { row, stop }: Look): Promi
  * @throws UpstreamError when the provider cannot be read; it sends the webhook again.
  */
 export function adoptAwaited(
-  deps: ActionDeps,
+  options: ActionOptions,
   login: LoginRef,
   askOptions: AskOptions,
 ): Promise<number> {
-  return deps.queue.take(login.userId, async () => {
-    const row = await deps.store.linkings.findOpen(login.id, deps.clock.now())
-    const open = await findOpen(deps, row)
+  return options.queue.take(login.userId, async () => {
+    const row = await options.store.linkings.findOpen(login.id, options.clock.now())
+    const open = await findOpen(options, row)
     if (open === null || open === 'without_login') return 0
-    await discoverAndAdopt(deps, bySystem, open, askOptions)
-    return (await deps.store.connections.listByLogin(login.id)).length
+    await discoverAndAdopt(options, bySystem, open, askOptions)
+    return (await options.store.connections.listByLogin(login.id)).length
   })
 }
 
 /** Null: it has ended, has expired, or its login is gone. */
 async function findOpen(
-  { store, clock }: ActionDeps,
+  { store, clock }: ActionOptions,
   attempt: LinkingRow | null,
 ): Promise<OpenLinking | 'without_login' | null> {
   if (attempt === null || attempt.endedAt !== null || attempt.expiresAt <= clock.now()) return null

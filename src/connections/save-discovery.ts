@@ -10,20 +10,20 @@ import { toShownText } from '#providers/shown-text.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { LoginRow } from '#store/ports/logins.ts'
 import { getAdapter } from './ask-provider.ts'
-import type { SaveDeps } from './deps.ts'
 import type { AssumedField, NewAccount } from './match-accounts.ts'
+import type { SaveOptions } from './options.ts'
 import { planAccounts } from './plan-accounts.ts'
 import type { KnownConnection } from './reconcile.ts'
 import { readProviderTime, readRefreshedAt } from './refreshed-at.ts'
 
 /** Creates the connection, or updates the one with the same upstream id. @throws OwnerGoneError */
 export async function saveDiscovered(
-  deps: SaveDeps,
+  options: SaveOptions,
   login: LoginRow,
   found: DiscoveredConnection,
 ): Promise<ConnectionRow> {
-  const { store, clock } = deps
-  const refreshed = readRefreshedAt(getAdapter(deps.adapters, login.provider), found, clock)
+  const { store, clock } = options
+  const refreshed = readRefreshedAt(getAdapter(options.adapters, login.provider), found, clock)
   const row = await store.connections.save({
     userId: login.userId,
     loginId: login.id,
@@ -37,7 +37,7 @@ export async function saveDiscovered(
     createdAt: clock.now(),
     consentExpiresAt: readConsentEnd(found),
   })
-  await saveAccounts(deps, row, found.accounts)
+  await saveAccounts(options, row, found.accounts)
   return row
 }
 
@@ -46,14 +46,14 @@ const renewalMs = 24 * 3_600_000
 
 /** Updates a known connection. The first accounts after a renewal may have new ids. */
 export async function updateConnection(
-  deps: SaveDeps,
+  options: SaveOptions,
   login: LoginRow,
   { row, found, isRenewed }: KnownConnection,
 ): Promise<void> {
-  const { connections } = deps.store
+  const { connections } = options.store
   const isSame = row.institutionId === found.institutionId
   const known = isSame ? row : { institutionName: found.institutionId, institutionLogo: null }
-  const renewal = { until: deps.clock.now() + renewalMs }
+  const renewal = { until: options.clock.now() + renewalMs }
   await connections.repoint(row.id, found.upstreamId, renewal)
   if (isRenewed) await connections.noteRenewal(row.id, renewal)
   await connections.setConsentExpiry(row.id, readConsentEnd(found))
@@ -62,11 +62,15 @@ export async function updateConnection(
     institutionName: toShownText(found.institutionName ?? known.institutionName),
     institutionLogo: found.institutionLogo ?? known.institutionLogo,
   })
-  await settleStatus(deps, login, row, found.status)
-  const refreshed = readRefreshedAt(getAdapter(deps.adapters, login.provider), found, deps.clock)
+  await settleStatus(options, login, row, found.status)
+  const refreshed = readRefreshedAt(
+    getAdapter(options.adapters, login.provider),
+    found,
+    options.clock,
+  )
   if (refreshed !== null)
     await connections.setRefreshed(row.id, refreshed.at, { isReported: refreshed.isReported })
-  await saveAccounts(deps, row, found.accounts)
+  await saveAccounts(options, row, found.accounts)
 }
 
 /** Null when the provider does not report it, as after the end of a consent that it no longer knows. */
@@ -79,7 +83,7 @@ function readConsentEnd({ consentExpiresAt = null }: DiscoveredConnection): numb
  * the provider about an earlier time changes nothing.
  */
 export function settleStatus(
-  { store, clock }: Pick<SaveDeps, 'store' | 'clock'>,
+  { store, clock }: Pick<SaveOptions, 'store' | 'clock'>,
   login: LoginRow,
   row: ConnectionRow,
   to: ConnectionStatus,
@@ -96,7 +100,7 @@ export function settleStatus(
 
 /** Null accounts: the stored ones stay. */
 async function saveAccounts(
-  { store, clock }: SaveDeps,
+  { store, clock }: SaveOptions,
   row: ConnectionRow,
   accounts: DiscoveredConnection['accounts'],
 ): Promise<void> {

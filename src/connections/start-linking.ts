@@ -21,11 +21,11 @@ import {
   toConnectionRef,
   toLogin,
 } from './ask-provider.ts'
-import type { ActionDeps } from './deps.ts'
 import { endUnsavedLogin } from './end-consent.ts'
 import { hashState, linkingLifeMs, newState, toReturnUrl } from './linking-attempt.ts'
 import { findLinkingLogins, type LinkingLogin } from './linking-login.ts'
 import type { ListInstitutions } from './list-institutions.ts'
+import type { ActionOptions } from './options.ts'
 
 export interface LinkingStart {
   readonly userId: UserId
@@ -54,23 +54,23 @@ const starts = { most: 20, withinMs: 60 * 60_000 }
  *   own; upstream failures by the mapping of `guard.ts`.
  */
 export function makeStartLinking(
-  deps: ActionDeps,
+  options: ActionOptions,
   listInstitutions: ListInstitutions,
 ): StartLinking {
   return async (by, start) => {
     const { userId, provider } = start
-    const user = mayActFor(by, userId) ? await deps.store.users.find(userId) : null
+    const user = mayActFor(by, userId) ? await options.store.users.find(userId) : null
     if (user === null) throw apiError('user_not_found')
-    const { linking } = getAdapter(deps.adapters, provider)
+    const { linking } = getAdapter(options.adapters, provider)
     if (linking === undefined) throw apiError('provider_not_configured')
-    const renewed = await findRenewed(deps, start)
+    const renewed = await findRenewed(options, start)
     if (renewed === null) await demandInstitution(listInstitutions, start)
-    await countStart(deps, userId)
-    return deps.queue.take(userId, async () => {
+    await countStart(options, userId)
+    return options.queue.take(userId, async () => {
       try {
-        const askOptions = limitTime(deps, { priority: 'user' })
+        const askOptions = limitTime(options, { priority: 'user' })
         const beginning = { by, start, linking, user, renewed, askOptions }
-        return await begin(deps, beginning)
+        return await begin(options, beginning)
       } catch (error) {
         if (error instanceof UpstreamError) throw toUpstreamApiError(error)
         if (error instanceof OwnerGoneError) throw apiError('user_not_found', { cause: error })
@@ -82,7 +82,7 @@ export function makeStartLinking(
 
 /** Null: a new connection. @throws ApiError `connection_not_found` */
 async function findRenewed(
-  { store }: ActionDeps,
+  { store }: ActionOptions,
   { userId, provider, connectionId }: LinkingStart,
 ): Promise<ConnectionRow | null> {
   if (connectionId === null) return null
@@ -106,7 +106,7 @@ async function demandInstitution(
   }
 }
 
-async function countStart({ windows }: ActionDeps, userId: UserId): Promise<void> {
+async function countStart({ windows }: ActionOptions, userId: UserId): Promise<void> {
   const { allowed, resetMs } = await windows.take(`linking:${userId}`, starts.most, starts.withinMs)
   if (allowed) return
   throw apiError('rate_limited', {
@@ -124,13 +124,16 @@ interface Beginning {
   readonly askOptions: AskOptions
 }
 
-async function begin(deps: ActionDeps, beginning: Beginning): Promise<{ readonly address: string }> {
+async function begin(
+  options: ActionOptions,
+  beginning: Beginning,
+): Promise<{ readonly address: string }> {
   const { start, linking, user, renewed } = beginning
   const wanted = { userId: user.id, provider: start.provider, linking, renewed }
   const lost = new Set<LoginId>()
-  for (const known of await findLinkingLogins(deps, wanted)) {
+  for (const known of await findLinkingLogins(options, wanted)) {
     try {
-      return await openPage(deps, beginning, known)
+      return await openPage(options, beginning, known)
     } catch (error) {
       if (!isLost(error)) throw error
       if (renewed !== null) {
@@ -140,11 +143,11 @@ async function begin(deps: ActionDeps, beginning: Beginning): Promise<{ readonly
       lost.add(known.id)
     }
   }
-  if (linking.register === undefined) return openPage(deps, beginning, null)
-  return registerAlone(deps, beginning, async () => {
-    const logins = await findLinkingLogins(deps, wanted)
+  if (linking.register === undefined) return openPage(options, beginning, null)
+  return registerAlone(options, beginning, async () => {
+    const logins = await findLinkingLogins(options, wanted)
     // Another process may have made one since they were looked up.
-    return openPage(deps, beginning, logins.find(({ id }) => !lost.has(id)) ?? null)
+    return openPage(options, beginning, logins.find(({ id }) => !lost.has(id)) ?? null)
   })
 }
 
@@ -158,7 +161,7 @@ function isLost(error: unknown): boolean {
 
 /** @param known null: the person has no login there, and one is made where the provider needs it. */
 async function openPage(
-  deps: ActionDeps,
+  options: ActionOptions,
   beginning: Beginning,
   known: LinkingLogin | null,
 ): Promise<{ readonly address: string }> {
@@ -168,7 +171,7 @@ async function openPage(
   const wanted = { userId: user.id, provider, linking, person, askOptions }
   const made = known === null ? await register(wanted) : null
   const state = newState()
-  const login = await saveStart(deps, beginning, { state, known, made })
+  const login = await saveStart(options, beginning, { state, known, made })
   const request: LinkingRequest = {
     user: person,
     login: login?.row ? toLogin(login.row) : null,
@@ -192,13 +195,13 @@ type MadeLogin = Omit<NewLogin, 'isExclusive'>
 
 /** Keeps other processes from making a login of this person there, until one that is made here is stored. */
 async function registerAlone<Page>(
-  deps: ActionDeps,
+  options: ActionOptions,
   { start: { provider }, user }: Beginning,
   open: () => Promise<Page>,
 ): Promise<Page> {
   const key = `link-register:${provider}:${user.id}` as const
   // Longer than the requests to the provider take together.
-  const { allowed } = await deps.windows.take(key, 1, 2 * deps.timeoutMs)
+  const { allowed } = await options.windows.take(key, 1, 2 * options.timeoutMs)
   if (!allowed) {
     const message = 'This account is being set up at the provider by another page; try again'
     throw apiError('rate_limited', { message, retryAfterSeconds: 2 })
@@ -206,7 +209,7 @@ async function registerAlone<Page>(
   try {
     return await open()
   } finally {
-    await deps.windows.forget(key)
+    await options.windows.forget(key)
   }
 }
 
@@ -228,7 +231,7 @@ async function register({
 
 /** Stores a login that was made, the state, and the audit row, before the browser leaves. */
 async function saveStart(
-  deps: ActionDeps,
+  options: ActionOptions,
   { by, start, renewed }: Beginning,
   given: {
     readonly state: string
@@ -238,9 +241,9 @@ async function saveStart(
 ): Promise<LinkingLogin | null> {
   const { userId, provider } = start
   const { state, known, made } = given
-  const now = deps.clock.now()
+  const now = options.clock.now()
   try {
-    return await deps.store.transact(async (tx) => {
+    return await options.store.transact(async (tx) => {
       const row = made === null ? null : await tx.logins.save(made)
       const login = row === null ? known : { id: row.id, row }
       await tx.linkings.create({
@@ -265,7 +268,7 @@ async function saveStart(
     })
   } catch (error) {
     // The user was deleted meanwhile: their new login at the provider has no row that would end it.
-    if (error instanceof OwnerGoneError && made !== null) await endUnsavedLogin(deps, made)
+    if (error instanceof OwnerGoneError && made !== null) await endUnsavedLogin(options, made)
     throw error
   }
 }

@@ -6,19 +6,19 @@ import { unreachable } from '#kernel/unreachable.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import type { LoginAccess } from '#providers/credentials.ts'
 import type { TroubledConnection } from '#store/ports/inspector.ts'
-import { type FailingParts, findFailing } from './failing.ts'
+import { type FailingOptions, findFailing } from './failing.ts'
 import { type Check, type Finding, ok, warning } from './finding.ts'
 import { describeLogin } from './logins.ts'
 
 /** Listed individually; further ones are only counted. */
 const maxNamed = 50
 
-export function checkConnections(parts: FailingParts): Check {
-  const { inspector } = parts.store
+export function checkConnections(options: FailingOptions): Check {
+  const { inspector } = options.store
   return async () => {
     const counts = await inspector.countConnections()
     const troubled = await inspector.listTroubled(maxNamed)
-    const failing = await findFailing(parts)
+    const failing = await findFailing(options)
     const { active, deleting, ...rest } = counts
     const broken = Object.values(rest).reduce((sum, count) => sum + count, 0)
     const others = Object.entries(rest).flatMap(([status, count]) =>
@@ -38,7 +38,7 @@ export function checkConnections(parts: FailingParts): Check {
           ),
       ...(await Promise.all(
         troubled.map(async (one) =>
-          describe(one, await describeLogin(parts, { ...one, id: one.loginId })),
+          describe(one, await describeLogin(options, { ...one, id: one.loginId })),
         ),
       )),
       ...mentionRest(broken + deleting - troubled.length),

@@ -10,14 +10,14 @@ import { makeRecentFailures } from '#providers/recent-failures.ts'
 import { openSetting } from '#tests/adapters/fiskil/harness.ts'
 import { makeSqlitePlace } from '#tests/contract/store/place.ts'
 import { compareClocks } from './clocks.ts'
-import { type DoctorDeps, type Finding, makeDoctor } from './doctor.ts'
+import { type DoctorOptions, type Finding, makeDoctor } from './doctor.ts'
 import { realMachine } from './machine.ts'
 
 const gibibyte = 1024 ** 3
 const clock = { now: () => Date.UTC(2026, 10, 20, 3, 15) }
 const nowhere = 'http://127.0.0.1:1'
 
-const installation: DoctorDeps['installation'] = {
+const installation: DoctorOptions['installation'] = {
   version: '9.9.9',
   mode: 'live',
   role: 'api',
@@ -30,13 +30,13 @@ const installation: DoctorDeps['installation'] = {
   encryptionKeyCount: 1,
 }
 
-const machine: DoctorDeps['machine'] = {
+const machine: DoctorOptions['machine'] = {
   freeBytes: async () => 10 * gibibyte,
   loopDelayMs: async () => 1,
 }
 
 /** A healthy embedded installation, except for the given overrides. */
-async function diagnose(t: TestContext, over: Partial<DoctorDeps> = {}) {
+async function diagnose(t: TestContext, over: Partial<DoctorOptions> = {}) {
   const place = makeSqlitePlace()
   const store = await place.open()
   const kv = openMemoryKv({ clock, cacheMaxBytes: 1_000_000, cacheMaxEntryBytes: 100_000 })

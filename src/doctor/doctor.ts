@@ -13,7 +13,7 @@ import type { Store } from '#store/ports/store.ts'
 import { checkConfiguration, type Installation } from './configuration.ts'
 import { checkConnections } from './connections.ts'
 import { checkEndpoints, checkEventKeys, checkLedgers } from './events.ts'
-import type { FailingParts } from './failing.ts'
+import type { FailingOptions } from './failing.ts'
 import { checkFastState, fastStateRemedy } from './fast-state.ts'
 import { type Check, type Diagnosis, type Finding, fault, worstOf } from './finding.ts'
 import { checkLogins } from './logins.ts'
@@ -29,7 +29,7 @@ export type { Installation } from './configuration.ts'
 export type { Diagnosis, Finding } from './finding.ts'
 export { type Machine, realMachine } from './machine.ts'
 
-export interface DoctorDeps {
+export interface DoctorOptions {
   readonly store: Pick<
     Store,
     'inspector' | 'logins' | 'syncs' | 'endpoints' | 'deliveries' | 'mails'
@@ -39,7 +39,7 @@ export interface DoctorDeps {
   readonly clock: Clock
   /** Null: no mail server is configured. */
   readonly mail: MailService | null
-  readonly failures: FailingParts['failures']
+  readonly failures: FailingOptions['failures']
   readonly installation: Installation
   readonly machine: Machine
   /** The origins that currently apply. */
@@ -54,12 +54,12 @@ export type Examine = () => Promise<Diagnosis>
 
 const defaultTimeoutMs = 8000
 
-export function makeDoctor(deps: DoctorDeps): Examine {
-  const checks = listChecks(deps)
+export function makeDoctor(options: DoctorOptions): Examine {
+  const checks = listChecks(options)
   let running: Promise<Diagnosis> | null = null
 
   async function examine(): Promise<Diagnosis> {
-    const found = await Promise.all(checks.map((look) => run(deps, look)))
+    const found = await Promise.all(checks.map((look) => run(options, look)))
     const findings = found.flat()
     return { status: worstOf(findings), checks: findings }
   }
@@ -80,47 +80,47 @@ interface Look {
 }
 
 /** In the order of the report. */
-function listChecks(deps: DoctorDeps): readonly Look[] {
-  const { installation, machine } = deps
+function listChecks(options: DoctorOptions): readonly Look[] {
+  const { installation, machine } = options
   const look = (name: string, check: Check, whenLate: string): Look => ({ name, check, whenLate })
   const storeAction = remedyForStore(installation)
-  const providers = Object.values(deps.adapters).map((adapter) =>
+  const providers = Object.values(options.adapters).map((adapter) =>
     look(
       `provider:${adapter.provider}`,
-      checkProvider(adapter, deps),
+      checkProvider(adapter, options),
       remedyForProvider(adapter.provider),
     ),
   )
   return [
     look('configuration', async () => checkConfiguration(installation), eventLoopRemedy),
-    look('store', checkStore(deps), storeAction),
-    look('encryption', checkEncryption(deps), storeAction),
-    look('fast-state', checkFastState(deps), fastStateRemedy),
+    look('store', checkStore(options), storeAction),
+    look('encryption', checkEncryption(options), storeAction),
+    look('fast-state', checkFastState(options), fastStateRemedy),
     ...providers,
-    look('links', checkUse(deps.adapters, deps), storeAction),
-    look('logins', checkLogins(deps), storeAction),
-    look('connections', checkConnections(deps), storeAction),
-    look('syncs', checkSyncs(deps), storeAction),
-    look('deliveries', checkDeliveries(deps), storeAction),
-    look('mail', checkMail(deps), mailRemedy),
-    look('leases', checkLeases(deps), storeAction),
-    look('endpoints', checkEndpoints(deps.store), storeAction),
-    look('ledgers', checkLedgers(deps.store), storeAction),
-    look('event-keys', checkEventKeys(deps.store), storeAction),
-    look('webhooks', checkProviderWebhooks(deps), storeAction),
+    look('links', checkUse(options.adapters, options), storeAction),
+    look('logins', checkLogins(options), storeAction),
+    look('connections', checkConnections(options), storeAction),
+    look('syncs', checkSyncs(options), storeAction),
+    look('deliveries', checkDeliveries(options), storeAction),
+    look('mail', checkMail(options), mailRemedy),
+    look('leases', checkLeases(options), storeAction),
+    look('endpoints', checkEndpoints(options.store), storeAction),
+    look('ledgers', checkLedgers(options.store), storeAction),
+    look('event-keys', checkEventKeys(options.store), storeAction),
+    look('webhooks', checkProviderWebhooks(options), storeAction),
     look(
       'disk',
       checkDisk(machine, installation),
       `See that the file system of ${installation.storeDir} answers: an unavailable network file system hangs like this`,
     ),
     look('event-loop', checkEventLoop(machine), eventLoopRemedy),
-    look('urls', checkOrigins(deps.origins), originsRemedy),
+    look('urls', checkOrigins(options.origins), originsRemedy),
   ]
 }
 
-async function run(deps: DoctorDeps, look: Look): Promise<readonly Finding[]> {
+async function run(options: DoctorOptions, look: Look): Promise<readonly Finding[]> {
   const { name, check, whenLate } = look
-  const { timeoutMs = defaultTimeoutMs, onFailure } = deps
+  const { timeoutMs = defaultTimeoutMs, onFailure } = options
   const late = Promise.withResolvers<never>()
   const deadline = new AbortController()
   const timer = setTimeout(() => {

@@ -7,12 +7,12 @@ import type { TroubledEndpoint } from '#store/ports/inspector.ts'
 import type { Store } from '#store/ports/store.ts'
 import { type Check, type Finding, fault, ok, warning } from './finding.ts'
 
-type Parts = Pick<Store, 'inspector' | 'endpoints'>
+type Options = Pick<Store, 'inspector' | 'endpoints'>
 
 /** Listed individually; further ones are only counted. */
 const maxNamed = 20
 
-export function checkEndpoints({ inspector, endpoints }: Parts): Check {
+export function checkEndpoints({ inspector, endpoints }: Options): Check {
   return async () => {
     const counts = await endpoints.countByHealth()
     const troubled = await inspector.listTroubledEndpoints(maxNamed + 1)
@@ -59,7 +59,7 @@ function describe({ id, email, health, failingSince, disabledReason }: TroubledE
   )
 }
 
-export function checkLedgers({ inspector }: Parts): Check {
+export function checkLedgers({ inspector }: Options): Check {
   return async () => {
     const { withoutLedger, withoutEndpoint } = await inspector.countLedgerMismatches()
     const findings: Finding[] = []
@@ -85,7 +85,7 @@ export function checkLedgers({ inspector }: Parts): Check {
   }
 }
 
-export function checkEventKeys({ inspector }: Parts): Check {
+export function checkEventKeys({ inspector }: Options): Check {
   return async () => {
     try {
       const { place, exposure } = await inspector.examineKeys()

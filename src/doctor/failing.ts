@@ -8,9 +8,9 @@ import type { LoginAccess } from '#providers/credentials.ts'
 import type { RecentFailure, RecentFailures } from '#providers/recent-failures.ts'
 import type { FailingConnection } from '#store/ports/inspector.ts'
 import { type Finding, warning } from './finding.ts'
-import { describeLogin, type LoginParts } from './logins.ts'
+import { describeLogin, type LoginOptions } from './logins.ts'
 
-export interface FailingParts extends LoginParts {
+export interface FailingOptions extends LoginOptions {
   readonly clock: Clock
   readonly failures: { readonly reads: RecentFailures; readonly syncs: RecentFailures }
 }
@@ -20,13 +20,13 @@ const recentMs = 24 * 3_600_000
 const maxNamed = 50
 
 /** One finding for each connection, and one for those that are not named. */
-export async function findFailing(parts: FailingParts): Promise<readonly Finding[]> {
-  const { store, clock, failures } = parts
+export async function findFailing(options: FailingOptions): Promise<readonly Finding[]> {
+  const { store, clock, failures } = options
   const also = failures.reads.list(clock.now() - recentMs).slice(0, maxNamed)
   const failing = await store.inspector.listFailing({ also, limit: maxNamed + 1 })
   const findings = failing.slice(0, maxNamed).map(async (connection) => {
     const login = { ...connection, id: connection.loginId }
-    return describe(parts, connection, await describeLogin(parts, login))
+    return describe(options, connection, await describeLogin(options, login))
   })
   const more = 'more active connections cannot be read'
   return [
@@ -38,7 +38,7 @@ export async function findFailing(parts: FailingParts): Promise<readonly Finding
 }
 
 function describe(
-  { failures }: FailingParts,
+  { failures }: FailingOptions,
   connection: FailingConnection,
   access: LoginAccess,
 ): Finding {

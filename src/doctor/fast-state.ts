@@ -3,7 +3,7 @@ import type { Kv, KvConnection } from '#fast/port.ts'
 import type { Installation } from './configuration.ts'
 import { type Check, type Finding, fault, ok, warning } from './finding.ts'
 
-interface Parts {
+interface Options {
   readonly kv: Pick<Kv, 'ping' | 'connections'>
   readonly installation: Installation
 }
@@ -17,7 +17,7 @@ const whileUnavailable = {
   cache: 'nothing is cached',
 } as const
 
-export function checkFastState({ kv, installation }: Parts): Check {
+export function checkFastState({ kv, installation }: Options): Check {
   return async () => {
     const { hasRedis, hasDatabase } = installation
     if (hasRedis) {

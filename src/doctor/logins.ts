@@ -11,7 +11,7 @@ import { openLogin } from '#store/open-login.ts'
 import type { Store } from '#store/ports/store.ts'
 import { type Check, type Finding, fault, ok, warning } from './finding.ts'
 
-export interface LoginParts {
+export interface LoginOptions {
   readonly store: Pick<Store, 'inspector' | 'logins'>
   readonly adapters: Adapters
 }
@@ -26,13 +26,13 @@ interface NamedLogin {
 const maxExamined = 1000
 const maxNamed = 20
 
-export function checkLogins(parts: LoginParts): Check {
+export function checkLogins(options: LoginOptions): Check {
   return async () => {
-    const used = await parts.store.inspector.listUsedLogins(maxExamined + 1)
+    const used = await options.store.inspector.listUsedLogins(maxExamined + 1)
     const found: Finding[] = []
     for (const login of used.slice(0, maxExamined)) {
       const { id, provider, email } = login
-      const { obstacle } = await describeLogin(parts, login)
+      const { obstacle } = await describeLogin(options, login)
       if (obstacle === null) continue
       const name = `login:${id}`
       const message = `no connection of ${email} at ${provider} by this login can be read: ${obstacle}`
@@ -50,7 +50,7 @@ export function checkLogins(parts: LoginParts): Check {
 }
 
 export async function describeLogin(
-  { store, adapters }: LoginParts,
+  { store, adapters }: LoginOptions,
   { id, provider, email }: NamedLogin,
 ): Promise<LoginAccess> {
   const adapter = adapters[provider]

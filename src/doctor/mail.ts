@@ -17,7 +17,7 @@ export interface MailService {
   verify(): Promise<MailFault | null>
 }
 
-interface Parts {
+interface Options {
   readonly mail: MailService | null
   readonly store: Pick<Store, 'mails'>
   readonly clock: Clock
@@ -30,7 +30,7 @@ const minuteMs = 60_000
 /** A mail whose first attempts failed for a passing reason has been sent by then. */
 const lateMs = 60 * minuteMs
 
-export function checkMail({ mail, store, clock }: Parts): Check {
+export function checkMail({ mail, store, clock }: Options): Check {
   return async () => {
     if (mail === null) {
       const without = 'SMTP_URL is not set: invitations and new passwords are links in the log'

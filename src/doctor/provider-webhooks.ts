@@ -14,14 +14,14 @@ import type { Store } from '#store/ports/store.ts'
 import type { Installation } from './configuration.ts'
 import { type Check, type Finding, ok, warning } from './finding.ts'
 
-interface Parts {
+interface Options {
   readonly adapters: Adapters
   readonly store: Pick<Store, 'inspector'>
   readonly installation: Installation
   readonly origins: () => Origins
 }
 
-export function checkProviderWebhooks({ adapters, store, installation, origins }: Parts): Check {
+export function checkProviderWebhooks({ adapters, store, installation, origins }: Options): Check {
   return async () => {
     const runs = await store.inspector.findProviderRuns()
     const { base } = origins()

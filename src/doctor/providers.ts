@@ -20,12 +20,12 @@ export function remedyForProvider(provider: Provider): string {
   return `Check the provider’s status page, then ${baseUrlOf(provider)} and this machine’s outbound connection (DNS, firewall)`
 }
 
-interface Parts {
+interface Options {
   readonly clock: Clock
   readonly store: Pick<Store, 'inspector'>
 }
 
-interface UseParts extends Pick<Parts, 'store'> {
+interface UseOptions extends Pick<Options, 'store'> {
   readonly installation: Installation
 }
 
@@ -36,7 +36,7 @@ const staleMs = 48 * 3_600_000
 const maxStale = 20
 
 /** A provider that is reached with people's own keys alone is only asked once somebody is linked there. */
-export function checkProvider(adapter: Adapter, { clock, store }: Parts): Check {
+export function checkProvider(adapter: Adapter, { clock, store }: Options): Check {
   const { provider, access } = adapter
   const name = `provider:${provider}`
   return async (signal) => {
@@ -65,7 +65,7 @@ export function checkProvider(adapter: Adapter, { clock, store }: Parts): Check 
 /** Our own credentials can be tried while the store is unavailable. */
 async function readUse(
   { provider, access }: Adapter,
-  { inspector }: Parts['store'],
+  { inspector }: Options['store'],
 ): Promise<ProviderUse | 'none' | 'unknown'> {
   try {
     const uses = await inspector.listUse(maxNamed)
@@ -96,7 +96,7 @@ function describePeople(
 /** Data that its provider has not refreshed for too long, where the provider says when it did. */
 async function findStale(
   { provider, category, freshness }: Adapter,
-  store: Parts['store'],
+  store: Options['store'],
   clock: Clock,
 ): Promise<readonly Finding[]> {
   // Brokers' refreshes depend on the plan of the key; our own reads are judged by the connection's status.
@@ -113,7 +113,7 @@ async function findStale(
 }
 
 /** In live mode with nobody's key at all there is nothing to read. */
-export function checkUse(adapters: Adapters, { store, installation }: UseParts): Check {
+export function checkUse(adapters: Adapters, { store, installation }: UseOptions): Check {
   return async () => {
     const isConfigured = Object.values(adapters).some(({ access }) => access.hasOwnCredentials)
     if (installation.mode === 'sandbox' || isConfigured) return []

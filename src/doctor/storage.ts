@@ -10,13 +10,13 @@ import { compareClocks } from './clocks.ts'
 import type { Installation } from './configuration.ts'
 import { type Check, type Finding, fault, ok, warning } from './finding.ts'
 
-interface Parts {
+interface Options {
   readonly store: Pick<Store, 'inspector'>
   readonly clock: Clock
   readonly installation: Installation
 }
 
-export function checkStore({ store, clock, installation }: Parts): Check {
+export function checkStore({ store, clock, installation }: Options): Check {
   return async () => {
     const asked = clock.now()
     try {
@@ -56,7 +56,7 @@ export function remedyForStore({ hasDatabase, storeDir }: Installation): string 
 /** An exact count above this adds no information. */
 const enough = 1000
 
-export function checkEncryption({ store, installation }: Omit<Parts, 'clock'>): Check {
+export function checkEncryption({ store, installation }: Omit<Options, 'clock'>): Check {
   return async () => {
     const aged = await store.inspector.countAged(enough)
     const keys = installation.encryptionKeyCount

@@ -8,7 +8,7 @@ import type { Store } from '#store/ports/store.ts'
 import type { Installation } from './configuration.ts'
 import { type Check, type Finding, fault, ok, warning } from './finding.ts'
 
-export interface WorkParts {
+export interface WorkOptions {
   readonly store: Pick<Store, 'inspector' | 'syncs' | 'deliveries'>
   readonly clock: Clock
   readonly installation: Installation
@@ -19,7 +19,7 @@ const hourMs = 60 * minuteMs
 /** A worker claims due work within seconds, unless it is busy. */
 const lateMs = 10 * minuteMs
 
-export function checkSyncs({ store, clock, installation }: WorkParts): Check {
+export function checkSyncs({ store, clock, installation }: WorkOptions): Check {
   return async () => {
     const now = clock.now()
     const { oldestDueAt, due, running } = await store.syncs.readBacklog(now)
@@ -30,7 +30,7 @@ export function checkSyncs({ store, clock, installation }: WorkParts): Check {
   }
 }
 
-export function checkDeliveries({ store, clock, installation }: WorkParts): Check {
+export function checkDeliveries({ store, clock, installation }: WorkOptions): Check {
   return async () => {
     const now = clock.now()
     const { oldestDueAt, pending } = await store.deliveries.readBacklog(now)
@@ -70,7 +70,7 @@ const longestRunMs = 30 * minuteMs
 const longestLeaseMs = 10 * minuteMs
 const maxNamed = 20
 
-export function checkLeases({ store, clock }: WorkParts): Check {
+export function checkLeases({ store, clock }: WorkOptions): Check {
   return async () => {
     const now = clock.now()
     const stuck = await store.inspector.listStuckLeases({

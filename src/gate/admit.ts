@@ -49,7 +49,7 @@ export function makeGoodTokens(): GoodTokens {
   return new LRUCache<string, true>({ max: 10_000 })
 }
 
-export interface AdmissionParts {
+export interface AdmissionOptions {
   readonly throttle: Throttle
   readonly good: GoodTokens
   readonly identify: {
@@ -58,8 +58,8 @@ export interface AdmissionParts {
   }
 }
 
-export function makeAdmission(parts: AdmissionParts): Admit {
-  const { good, identify } = parts
+export function makeAdmission(options: AdmissionOptions): Admit {
+  const { good, identify } = options
   const waitedFor = new Map<string, Promise<Admission>>()
   return {
     recall: ({ credential }) => identify.recall(credential),
@@ -67,12 +67,12 @@ export function makeAdmission(parts: AdmissionParts): Admit {
       const { credential, visitor } = applicant
       const known = identify.recall(credential)
       if (known !== null) return { kind: 'in', caller: known }
-      if (credential.hash === null) return lookPaying(parts, applicant)
-      if (good.has(credential.digest)) return lookFreely(parts, applicant)
+      if (credential.hash === null) return lookPaying(options, applicant)
+      if (good.has(credential.digest)) return lookFreely(options, applicant)
       const name = visitor.own + credential.digest
       const ahead = waitedFor.get(name)
-      if (ahead !== undefined) return follow(parts, ahead, applicant)
-      const admission = lookPaying(parts, applicant)
+      if (ahead !== undefined) return follow(options, ahead, applicant)
+      const admission = lookPaying(options, applicant)
       waitedFor.set(name, admission)
       try {
         return await admission
@@ -83,14 +83,14 @@ export function makeAdmission(parts: AdmissionParts): Admit {
   }
 }
 
-async function lookPaying(parts: AdmissionParts, applicant: Applicant): Promise<Admission> {
+async function lookPaying(options: AdmissionOptions, applicant: Applicant): Promise<Admission> {
   const { credential, visitor } = applicant
-  const reservation = await parts.throttle.reserve(visitor)
+  const reservation = await options.throttle.reserve(visitor)
   if (!reservation.allowed) return limit(reservation)
   try {
-    const caller = await parts.identify.find(credential)
+    const caller = await options.identify.find(credential)
     reservation.giveBack()
-    parts.good.set(credential.digest, true)
+    options.good.set(credential.digest, true)
     return { kind: 'in', caller }
   } catch (error) {
     settleUnidentified(reservation, error)
@@ -102,21 +102,21 @@ async function lookPaying(parts: AdmissionParts, applicant: Applicant): Promise<
  * Looks up a token that was valid before without reserving a point; a point is taken only if it is no longer
  * valid.
  */
-async function lookFreely(parts: AdmissionParts, applicant: Applicant): Promise<Admission> {
+async function lookFreely(options: AdmissionOptions, applicant: Applicant): Promise<Admission> {
   try {
-    return { kind: 'in', caller: await parts.identify.find(applicant.credential) }
+    return { kind: 'in', caller: await options.identify.find(applicant.credential) }
   } catch (error) {
     if (isBadCredentials(error)) {
-      parts.good.delete(applicant.credential.digest)
-      return charge(parts, applicant, error)
+      options.good.delete(applicant.credential.digest)
+      return charge(options, applicant, error)
     }
-    return { kind: 'unknown', window: await parts.throttle.peek(applicant.visitor), error }
+    return { kind: 'unknown', window: await options.throttle.peek(applicant.visitor), error }
   }
 }
 
 /** Waits for another request with the same token from the same address. */
 async function follow(
-  parts: AdmissionParts,
+  options: AdmissionOptions,
   ahead: Promise<Admission>,
   applicant: Applicant,
 ): Promise<Admission> {
@@ -125,10 +125,10 @@ async function follow(
     case 'in':
       // Looked up again, since rows may have changed meanwhile (reading R27); usually the key is cached by
       // now.
-      return lookFreely(parts, applicant)
+      return lookFreely(options, applicant)
     case 'unknown':
       return isBadCredentials(admission.error)
-        ? charge(parts, applicant, admission.error)
+        ? charge(options, applicant, admission.error)
         : admission
     default:
       return admission
@@ -139,7 +139,7 @@ async function follow(
  * Charges one point for bad credentials; when that exceeds the limit, the answer is `rate_limited` instead.
  */
 async function charge(
-  { throttle }: AdmissionParts,
+  { throttle }: AdmissionOptions,
   { visitor }: Applicant,
   error: unknown,
 ): Promise<Admission> {

@@ -32,7 +32,7 @@ export type IdentifyProgram = (
   credentials: string | null,
 ) => Promise<Program | null>
 
-export function makeIdentifyProgram(deps: {
+export function makeIdentifyProgram(options: {
   readonly programs: Pick<ProgramStore, 'findCaller' | 'touch'>
   readonly throttle: Throttle
   readonly clock: Clock
@@ -41,18 +41,18 @@ export function makeIdentifyProgram(deps: {
   const touched = new Map<ProgramId, number>()
   return async (address, credentials) => {
     const visitor = toVisitor(address, (credentials ?? '').slice(0, shownPrefix))
-    const row = await guess(deps.throttle, visitor, async () =>
-      credentials === null ? null : deps.programs.findCaller(hashSecret(credentials)),
+    const row = await guess(options.throttle, visitor, async () =>
+      credentials === null ? null : options.programs.findCaller(hashSecret(credentials)),
     )
     if (row === null) return null
-    const now = deps.clock.now()
+    const now = options.clock.now()
     if (now - (touched.get(row.programId) ?? Number.NEGATIVE_INFINITY) >= touchEveryMs) {
       // Bounded by what is touched within a minute.
       for (const [id, at] of touched) if (now - at >= touchEveryMs) touched.delete(id)
       touched.set(row.programId, now)
-      deps.programs
+      options.programs
         .touch(row.programId, now)
-        .catch((error: unknown) => deps.onBackgroundFailure('program-last-used', error))
+        .catch((error: unknown) => options.onBackgroundFailure('program-last-used', error))
     }
     const { plan, status, legacyUntil, grandfathered } = row
     return {

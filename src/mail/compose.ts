@@ -23,7 +23,7 @@ import {
 } from './letters.ts'
 import type { Letter } from './mailer.ts'
 
-export interface ComposeDeps {
+export interface ComposeOptions {
   readonly store: Pick<StoreReader, 'users' | 'connections' | 'endpoints'>
   readonly clock: Clock
   /** The public origin of the pages, without a trailing slash. */
@@ -34,14 +34,15 @@ export interface ComposeDeps {
 
 export type Compose = (mail: ClaimedMail) => Promise<Letter | null>
 
-export function makeCompose(deps: ComposeDeps): Compose {
+export function makeCompose(options: ComposeOptions): Compose {
   return async ({ id, userId, matter }) => {
     if (matter === null) return null
-    const user = userId === null ? null : await deps.store.users.find(userId)
+    const user = userId === null ? null : await options.store.users.find(userId)
     if (userId !== null && user === null) return null
-    const letter = 'url' in matter ? writeLink(deps, matter, user) : await write(deps, matter, user)
+    const letter =
+      'url' in matter ? writeLink(options, matter, user) : await write(options, matter, user)
     if (letter === null || isDemoEmail(letter.to)) return null
-    return { id, to: letter.to, ...sign(letter, deps.origin()) }
+    return { id, to: letter.to, ...sign(letter, options.origin()) }
   }
 }
 
@@ -49,29 +50,33 @@ type Addressed = LetterText & { readonly to: string }
 type LinkMatter = Extract<MailMatter, { readonly url: string }>
 type NoticeMatter = Exclude<MailMatter, LinkMatter>
 
-function writeLink(deps: ComposeDeps, matter: LinkMatter, user: UserRow | null): Addressed | null {
-  if (matter.expiresAt <= deps.clock.now()) return null
-  const { host } = new URL(deps.origin())
+function writeLink(
+  options: ComposeOptions,
+  matter: LinkMatter,
+  user: UserRow | null,
+): Addressed | null {
+  if (matter.expiresAt <= options.clock.now()) return null
+  const { host } = new URL(options.origin())
   const until = toWords(matter.expiresAt, user?.timezone ?? null)
   return { to: matter.email, ...urlLetters[matter.kind]({ host, url: matter.url, until }) }
 }
 
 async function write(
-  deps: ComposeDeps,
+  options: ComposeOptions,
   matter: NoticeMatter,
   user: UserRow | null,
 ): Promise<Addressed | null> {
   if (user === null || user.emailConfirmedAt === null) return null
-  const letter = await writeNotice(deps, matter, user)
+  const letter = await writeNotice(options, matter, user)
   return letter === null ? null : { to: user.email, ...letter }
 }
 
 async function writeNotice(
-  deps: ComposeDeps,
+  options: ComposeOptions,
   matter: NoticeMatter,
   user: UserRow,
 ): Promise<LetterText | null> {
-  const { store, origin } = deps
+  const { store, origin } = options
   switch (matter.kind) {
     case 'reconnect': {
       const row = await store.connections.find(matter.connectionId)
@@ -82,9 +87,9 @@ async function writeNotice(
     case 'consent-expiry': {
       const row = await store.connections.find(matter.connectionId)
       if (row?.status !== 'active' || row.consentExpiresAt !== matter.expiresAt) return null
-      if (matter.expiresAt <= deps.clock.now()) return null
+      if (matter.expiresAt <= options.clock.now()) return null
       const url = `${origin()}/connections/${row.id}`
-      const day = toDay(matter.expiresAt, user.timezone ?? deps.defaultZone)
+      const day = toDay(matter.expiresAt, user.timezone ?? options.defaultZone)
       return expiryLetter({ institution: row.institutionName, day, url })
     }
     case 'endpoint-disabled': {

@@ -17,11 +17,11 @@ const maxPages = 500
 /** Before every id. */
 const firstId = parseUuid<ConnectionId>('00000000-0000-0000-0000-000000000000')
 
-export function makeExpiryNotices(deps: {
+export function makeExpiryNotices(options: {
   readonly store: Pick<Store, 'connections' | 'mails'>
   readonly clock: Clock
 }): PeriodicTask {
-  const { store, clock } = deps
+  const { store, clock } = options
   return {
     name: 'expiry-notices',
     everyMs: 60 * 60_000,

@@ -13,11 +13,11 @@ const tokensKeptMs = 30 * dayMs
 const batch = 500
 const maxBatches = 100
 
-export function makeMailSweep(parts: {
+export function makeMailSweep(options: {
   readonly store: Pick<Store, 'mails' | 'singleUse'>
   readonly clock: Clock
 }): PeriodicTask {
-  const { store, clock } = parts
+  const { store, clock } = options
   async function sweep(): Promise<number> {
     const now = clock.now()
     const bounds = { before: now - mailsKeptMs, now, latestDue: now + longestMailWaitMs }

@@ -29,7 +29,7 @@ export interface FailedMail {
   readonly failure: MailFailure
 }
 
-export interface MailWorkerDeps {
+export interface MailWorkerOptions {
   readonly store: Pick<Store, 'mails'>
   readonly clock: Clock
   readonly mailer: Mailer
@@ -62,8 +62,8 @@ const waits: readonly number[] = [
 /** A clock that was ahead cannot have put a mail off for longer; notices may wait a day. */
 export const longestMailWaitMs = 26 * hourMs
 
-export function makeMailTask(deps: MailWorkerDeps): PeriodicTask {
-  const { store, clock } = deps
+export function makeMailTask(options: MailWorkerOptions): PeriodicTask {
+  const { store, clock } = options
   return {
     name: 'mail',
     everyMs: 30_000,
@@ -76,7 +76,7 @@ export function makeMailTask(deps: MailWorkerDeps): PeriodicTask {
           const now = clock.now()
           const claimed = await store.mails.claim({ now, leaseMs, limit: maxInFlight })
           if (claimed.length === 0) return
-          await allOf(claimed.map((mail) => deliver(deps, mail, signal)))
+          await allOf(claimed.map((mail) => deliver(options, mail, signal)))
         }
       } finally {
         release()
@@ -92,8 +92,12 @@ async function allOf(work: readonly Promise<void>[]): Promise<void> {
   if (failed !== undefined) throw failed.reason
 }
 
-async function deliver(deps: MailWorkerDeps, mail: ClaimedMail, stop: AbortSignal): Promise<void> {
-  const { store, compose, mailer, report } = deps
+async function deliver(
+  options: MailWorkerOptions,
+  mail: ClaimedMail,
+  stop: AbortSignal,
+): Promise<void> {
+  const { store, compose, mailer, report } = options
   const { id, kind, attempts, matter } = mail
   if (attempts > waits.length + 1) {
     // Every attempt before was cut off before its mark, and may have been sent.
@@ -125,8 +129,8 @@ async function deliver(deps: MailWorkerDeps, mail: ClaimedMail, stop: AbortSigna
     report.givenUp({ id, kind, attempts, failure })
     return
   }
-  const { random = Math.random } = deps
-  await store.mails.postpone(mail, deps.clock.now() + Math.round(wait * (1 - random() / 10)))
+  const { random = Math.random } = options
+  await store.mails.postpone(mail, options.clock.now() + Math.round(wait * (1 - random() / 10)))
   report.postponed({ id, kind, attempts, failure })
 }
 

@@ -5,11 +5,11 @@
  */
 import { UpstreamError } from '#providers/failure.ts'
 import type { CallContext } from '#providers/port.ts'
-import type { ReadDeps } from './read-context.ts'
+import type { ReadOptions } from './read-context.ts'
 import type { Target } from './target.ts'
 
 export interface Followed {
-  readonly deps: Pick<ReadDeps, 'refreshAccounts'>
+  readonly options: Pick<ReadOptions, 'refreshAccounts'>
   readonly target: Target
   /** Finds the target again; throws `account_not_found` when it no longer exists. */
   readonly find: () => Promise<Target>
@@ -18,14 +18,14 @@ export interface Followed {
 
 /** Runs `read`, and a second time when accounts have moved. Where none has, the first failure is thrown. */
 export async function followMoved<Result>(
-  { deps, target, find, call }: Followed,
+  { options, target, find, call }: Followed,
   read: (target: Target) => Promise<Result>,
 ): Promise<Result> {
   try {
     return await read(target)
   } catch (error) {
     if (!(error instanceof UpstreamError) || error.failure.kind !== 'account_gone') throw error
-    await deps.refreshAccounts(target.connection.id, call)
+    await options.refreshAccounts(target.connection.id, call)
     const current = await find()
     const before = target.accounts.map((account) => account.upstreamId).join()
     if (current.accounts.map((account) => account.upstreamId).join() === before) throw error

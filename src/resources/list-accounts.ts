@@ -4,18 +4,18 @@ import type { z } from 'zod'
 import type { listAccounts } from '#contract/operations.ts'
 import type { Account, Pagination } from '#contract/resources.ts'
 import type { AccountRow } from '#store/ports/accounts.ts'
-import { type ReadContext, type ReadDeps, type ReadResult, whole } from './read-context.ts'
+import { type ReadContext, type ReadOptions, type ReadResult, whole } from './read-context.ts'
 import { sortAccounts } from './sort-accounts.ts'
 
 export type AccountsRequest = z.output<typeof listAccounts.query>
 
-export function makeListAccounts(deps: ReadDeps) {
+export function makeListAccounts(options: ReadOptions) {
   return async (
     query: AccountsRequest,
     context: ReadContext,
   ): Promise<ReadResult<{ data: Account[]; pagination: Pagination }>> => {
     const { limit, offset } = query
-    const rows = await deps.store.accounts.list(context.caller.userId)
+    const rows = await options.store.accounts.list(context.caller.userId)
     const data = sortAccounts(rows)
       .slice(offset, offset + limit)
       .map(toAccount)

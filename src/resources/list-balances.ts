@@ -12,7 +12,7 @@ import { parseUuid } from '#kernel/ids.ts'
 import type { BalanceReader } from '#providers/port.ts'
 import type { AccountRow } from '#store/ports/accounts.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
-import type { ReadContext, ReadDeps, ReadResult } from './read-context.ts'
+import type { ReadContext, ReadOptions, ReadResult } from './read-context.ts'
 import { categoryOf, toAccountRef } from './target.ts'
 
 export type BalancesRequest = z.output<typeof listBalances.query>
@@ -25,17 +25,19 @@ interface Group {
   readonly members: { readonly account: AccountRow; readonly connection: ConnectionRow }[]
 }
 
-export function makeListBalances(deps: ReadDeps) {
+export function makeListBalances(options: ReadOptions) {
   return async (
     query: BalancesRequest,
     context: ReadContext,
   ): Promise<ReadResult<{ data: Balance[] }>> => {
-    const accounts = await findAccounts(deps, context, query.accountIds)
+    const accounts = await findAccounts(options, context, query.accountIds)
     refuseBrokerage(accounts)
-    const readers = findReaders(deps, accounts)
-    const groups = await groupByLogin(deps, context, accounts)
+    const readers = findReaders(options, accounts)
+    const groups = await groupByLogin(options, context, accounts)
     const lists = await Promise.all(
-      groups.map((group) => readGroup(deps, context, group, readers.get(group.provider) ?? null)),
+      groups.map((group) =>
+        readGroup(options, context, group, readers.get(group.provider) ?? null),
+      ),
     )
     const data = lists.flat()
     const cacheable = data.every((balance) => balance.currentBalance !== null)
@@ -45,14 +47,14 @@ export function makeListBalances(deps: ReadDeps) {
 
 /** Reading R13: the number after deduplication is checked first, then unknown ids. */
 async function findAccounts(
-  deps: ReadDeps,
+  options: ReadOptions,
   context: ReadContext,
   texts: readonly string[],
 ): Promise<readonly AccountRow[]> {
   const ids = new Set(texts.map((text) => parseUuid<AccountId>(text)))
   if (ids.size > maxAccounts) throw apiError('too_many_accounts')
   const known = new Map(
-    (await deps.store.accounts.list(context.caller.userId)).map((row) => [row.id, row]),
+    (await options.store.accounts.list(context.caller.userId)).map((row) => [row.id, row]),
   )
   return [...ids].map((id) => {
     const row = id === null ? undefined : known.get(id)
@@ -72,12 +74,12 @@ function refuseBrokerage(accounts: readonly AccountRow[]): void {
 
 /** The balance reader of each provider; null: the provider is not configured, so its balances are null. */
 function findReaders(
-  deps: ReadDeps,
+  options: ReadOptions,
   accounts: readonly AccountRow[],
 ): ReadonlyMap<Provider, BalanceReader | null> {
   const readers = new Map<Provider, BalanceReader | null>()
   for (const { provider } of accounts) {
-    const adapter = deps.adapters[provider]
+    const adapter = options.adapters[provider]
     if (
       adapter !== undefined &&
       (adapter.category !== 'banking' || adapter.balances === undefined)
@@ -93,12 +95,12 @@ function findReaders(
 
 /** Iterated by provider, then login, which is the order of the answer (contract, Endpoints). */
 async function groupByLogin(
-  deps: ReadDeps,
+  options: ReadOptions,
   context: ReadContext,
   accounts: readonly AccountRow[],
 ): Promise<readonly Group[]> {
   const connections = new Map(
-    (await deps.store.connections.list(context.caller.userId)).map((row) => [row.id, row]),
+    (await options.store.connections.list(context.caller.userId)).map((row) => [row.id, row]),
   )
   const groups = new Map<LoginId, Group>()
   for (const account of accounts) {
@@ -116,14 +118,15 @@ async function groupByLogin(
 }
 
 async function readGroup(
-  deps: ReadDeps,
+  options: ReadOptions,
   context: ReadContext,
   group: Group,
   read: BalanceReader | null,
 ): Promise<readonly Balance[]> {
   // Reading R20b: the provider is not called for a revoked connection.
   const asked = group.members.filter((member) => member.connection.status !== 'revoked')
-  const answers = read === null || asked.length === 0 ? [] : await ask(deps, context, group, read)
+  const answers =
+    read === null || asked.length === 0 ? [] : await ask(options, context, group, read)
   const wanted = new Set(asked.map((member) => member.account.id))
   const balances = answers.filter((balance) => wanted.delete(balance.accountId))
   const answered = new Set(balances.map((balance) => balance.accountId))
@@ -132,13 +135,13 @@ async function readGroup(
 }
 
 async function ask(
-  deps: ReadDeps,
+  options: ReadOptions,
   context: ReadContext,
   group: Group,
   read: BalanceReader,
 ): Promise<readonly Balance[]> {
   const [first] = group.members
-  const login = await deps.store.logins.get(group.loginId)
+  const login = await options.store.logins.get(group.loginId)
   if (first === undefined || login === null) return []
   const accounts = group.members.flatMap(({ account, connection }) =>
     connection.status === 'deleting' || connection.status === 'revoked'
@@ -163,13 +166,13 @@ async function ask(
     breaker: false,
   }
   try {
-    const reading = await deps.guard.run(target, context.signal, (call) =>
+    const reading = await options.guard.run(target, context.signal, (call) =>
       read({ login, accounts }, call),
     )
     return reading.balances
   } catch (error) {
     if (context.signal.aborted && context.signal.reason?.name !== 'TimeoutError') throw error
-    deps.onBalanceFailure(error)
+    options.onBalanceFailure(error)
     return []
   }
 }

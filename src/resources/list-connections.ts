@@ -3,15 +3,15 @@ import type { Connection } from '#contract/resources.ts'
 import { hideNumberShapes } from '#kernel/account-numbers.ts'
 import { toIso } from '#kernel/time.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
-import { type ReadContext, type ReadDeps, type ReadResult, whole } from './read-context.ts'
+import { type ReadContext, type ReadOptions, type ReadResult, whole } from './read-context.ts'
 import { categoryOf } from './target.ts'
 
-export function makeListConnections(deps: ReadDeps) {
+export function makeListConnections(options: ReadOptions) {
   return async (
     _query: unknown,
     context: ReadContext,
   ): Promise<ReadResult<{ data: Connection[] }>> => {
-    const rows = await deps.store.connections.list(context.caller.userId)
+    const rows = await options.store.connections.list(context.caller.userId)
     return whole({ data: rows.flatMap((row) => toConnection(row) ?? []) })
   }
 }

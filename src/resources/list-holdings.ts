@@ -6,7 +6,7 @@ import type { listHoldings } from '#contract/operations.ts'
 import type { Holding } from '#contract/resources.ts'
 import type { BrokerageAdapter, CallContext } from '#providers/port.ts'
 import { followMoved } from './follow-moved.ts'
-import { type ReadContext, type ReadDeps, type ReadResult, whole } from './read-context.ts'
+import { type ReadContext, type ReadOptions, type ReadResult, whole } from './read-context.ts'
 import { findReadTarget, refuseRevoked, type Target, toGuardTarget } from './target.ts'
 
 export type HoldingsRequest = z.output<typeof listHoldings.query>
@@ -14,19 +14,19 @@ export type HoldingsRequest = z.output<typeof listHoldings.query>
 /** A request for n accounts costs n calls, at most so many at once (docs/providers/snaptrade.md). */
 const accountsInFlight = 4
 
-export function makeListHoldings(deps: ReadDeps) {
+export function makeListHoldings(options: ReadOptions) {
   return async (
     query: HoldingsRequest,
     context: ReadContext,
   ): Promise<ReadResult<{ data: Holding[] }>> => {
-    const find = () => findReadTarget(deps.store, context.caller, query, 'brokerage')
+    const find = () => findReadTarget(options.store, context.caller, query, 'brokerage')
     const target = await find()
-    const adapter = deps.adapters[target.provider]
+    const adapter = options.adapters[target.provider]
     if (adapter?.category !== 'brokerage') throw apiError('provider_not_configured')
     refuseRevoked(target.connection)
     const guardTarget = toGuardTarget(target, context.caller.userId, false)
-    const data = await deps.guard.run(guardTarget, context.signal, (call) =>
-      followMoved({ deps, target, find, call }, (current) => readAll(adapter, current, call)),
+    const data = await options.guard.run(guardTarget, context.signal, (call) =>
+      followMoved({ options, target, find, call }, (current) => readAll(adapter, current, call)),
     )
     return whole({ data })
   }

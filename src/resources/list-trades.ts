@@ -11,20 +11,20 @@ import { getZone } from '#kernel/time.ts'
 import { doubtEmpty } from '#providers/doubt-empty.ts'
 import type { BrokerageAdapter, TradePage } from '#providers/port.ts'
 import { readDateWindow } from './date-window.ts'
-import type { ReadContext, ReadDeps, ReadResult } from './read-context.ts'
+import type { ReadContext, ReadOptions, ReadResult } from './read-context.ts'
 import { type RowsBody, readRows } from './read-rows.ts'
 import { findReadTarget, type Target } from './target.ts'
 
 export type TradesQuery = z.output<typeof listTrades.query>
 
-export function makeListTrades(deps: ReadDeps) {
+export function makeListTrades(options: ReadOptions) {
   return async (query: TradesQuery, context: ReadContext): Promise<ReadResult<RowsBody<Trade>>> => {
     const zone = getZone(context.caller.timezone)
-    const rules = { zone, now: deps.clock.now(), defaultDays: null, maxYears: null }
+    const rules = { zone, now: options.clock.now(), defaultDays: null, maxYears: null }
     const window = readDateWindow(query, rules)
     const { connectionId, accountId, accountIds, from, to, limit, offset } = query
     return readRows<TradePage>(
-      { deps, context },
+      { options, context },
       {
         operation: listTrades,
         identity: [toNames(accountIds ?? accountId), from, to],
@@ -34,14 +34,14 @@ export function makeListTrades(deps: ReadDeps) {
         breaker: false,
         find: () =>
           findReadTarget(
-            deps.store,
+            options.store,
             context.caller,
             { connectionId, accountId, accountIds },
             'brokerage',
           ),
         toSource: (target) => ({
           provider: target.provider,
-          reader: readerOf(brokerOf(deps, target), target),
+          reader: readerOf(brokerOf(options, target), target),
           queries: byAccount(target).map((account) => ({
             ...target,
             accounts: [account],
@@ -52,7 +52,7 @@ export function makeListTrades(deps: ReadDeps) {
           keyOf: (page, index) => page.tradeKey(index),
         }),
         confirmEmpty: (target, call) =>
-          brokerOf(deps, target).confirmEmpty(target.login, target.connection, call, {
+          brokerOf(options, target).confirmEmpty(target.login, target.connection, call, {
             what: 'transactions',
             accounts: target.accounts,
           }),
@@ -84,8 +84,8 @@ function byAccount(target: Target): Target['accounts'] {
   return target.accounts.toSorted((left, right) => (left.id < right.id ? -1 : 1))
 }
 
-function brokerOf(deps: ReadDeps, target: Target): BrokerageAdapter {
-  const adapter = deps.adapters[target.provider]
+function brokerOf(options: ReadOptions, target: Target): BrokerageAdapter {
+  const adapter = options.adapters[target.provider]
   if (adapter?.category !== 'brokerage') throw apiError('provider_not_configured')
   return adapter
 }

@@ -7,7 +7,7 @@ import type { Transaction } from '#contract/resources.ts'
 import { getZone } from '#kernel/time.ts'
 import type { BankingAdapter, TransactionPage } from '#providers/port.ts'
 import { readDateWindow } from './date-window.ts'
-import type { ReadContext, ReadDeps, ReadResult } from './read-context.ts'
+import type { ReadContext, ReadOptions, ReadResult } from './read-context.ts'
 import { type RowsBody, readRows } from './read-rows.ts'
 import { findReadTarget, type Target } from './target.ts'
 
@@ -18,16 +18,16 @@ const maxYears = 7
 /** Contract, Transactions: pages read when no account is named. */
 const unscopedPageCap = 50
 
-export function makeListTransactions(deps: ReadDeps) {
+export function makeListTransactions(options: ReadOptions) {
   return async (
     query: TransactionsQuery,
     context: ReadContext,
   ): Promise<ReadResult<RowsBody<Transaction>>> => {
     const zone = getZone(context.caller.timezone)
-    const window = readDateWindow(query, { zone, now: deps.clock.now(), defaultDays, maxYears })
+    const window = readDateWindow(query, { zone, now: options.clock.now(), defaultDays, maxYears })
     const { connectionId, accountId, from, to, limit, offset } = query
     return readRows<TransactionPage>(
-      { deps, context },
+      { options, context },
       {
         operation: listTransactions,
         identity: [accountId, from, to],
@@ -36,26 +36,26 @@ export function makeListTransactions(deps: ReadDeps) {
         // Contract, Limits, with the provider's own page size (reading R17).
         pageCap: (target) =>
           target.scoped
-            ? Math.ceil((offset + limit) / bankOf(deps, target).transactions.pageSize) + 1
+            ? Math.ceil((offset + limit) / bankOf(options, target).transactions.pageSize) + 1
             : unscopedPageCap,
         breaker: true,
         find: () =>
-          findReadTarget(deps.store, context.caller, { connectionId, accountId }, 'banking'),
+          findReadTarget(options.store, context.caller, { connectionId, accountId }, 'banking'),
         toSource: (target) => ({
           provider: target.provider,
-          reader: bankOf(deps, target).transactions,
+          reader: bankOf(options, target).transactions,
           queries: [{ ...target, window, zone }],
         }),
         confirmEmpty: (target, call) =>
-          bankOf(deps, target).confirmEmpty(target.login, target.connection, call),
+          bankOf(options, target).confirmEmpty(target.login, target.connection, call),
       },
       (row) => row,
     )
   }
 }
 
-function bankOf(deps: ReadDeps, target: Target): BankingAdapter {
-  const adapter = deps.adapters[target.provider]
+function bankOf(options: ReadOptions, target: Target): BankingAdapter {
+  const adapter = options.adapters[target.provider]
   if (adapter?.category !== 'banking') throw apiError('provider_not_configured')
   return adapter
 }

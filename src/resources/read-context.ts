@@ -9,7 +9,7 @@ import type { Guard } from '#providers/guard.ts'
 import type { Adapters, CallContext } from '#providers/port.ts'
 import type { Store } from '#store/ports/store.ts'
 
-export interface ReadDeps {
+export interface ReadOptions {
   readonly store: Store
   readonly adapters: Adapters
   readonly guard: Guard

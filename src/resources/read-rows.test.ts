@@ -9,7 +9,7 @@ import { listTransactions } from '#contract/operations.ts'
 import { getZone, toMicros } from '#kernel/time.ts'
 import { openWindows } from '#paging/windows.ts'
 import type { RowPage, RowReader, RowsQuery } from '#providers/port.ts'
-import type { ReadContext, ReadDeps } from './read-context.ts'
+import type { ReadContext, ReadOptions } from './read-context.ts'
 import { type RowsRequest, readRows } from './read-rows.ts'
 import type { Target } from './target.ts'
 
@@ -45,14 +45,14 @@ function makeWorld(pageCount: number, rowsPerPage: number) {
     shared: null,
   })
   const signal = new AbortController().signal
-  const deps = {
+  const options = {
     windows,
     clock: { now: () => 0 },
     guard: {
       run: (_target: unknown, _signal: unknown, read: (call: unknown) => unknown) =>
         read({ signal }),
     },
-  } as unknown as ReadDeps
+  } as unknown as ReadOptions
   const context: ReadContext = { caller: { userId: 'u', epoch: 1 } as Caller, signal }
   const target = {
     provider: 'fiskil',
@@ -73,7 +73,7 @@ function makeWorld(pageCount: number, rowsPerPage: number) {
       toSource: () => ({ provider: 'fiskil', reader, queries: [query] }),
       confirmEmpty: async () => undefined,
     }
-    const { body } = await readRows({ deps, context }, request, (row) => row)
+    const { body } = await readRows({ options, context }, request, (row) => row)
     return body
   }
   return { window, reads, close: () => windows.close() }

@@ -10,7 +10,7 @@ import type { RowSource } from '#paging/take-page.ts'
 import type { RowOf, Window } from '#paging/windows.ts'
 import type { CallContext, RowPage } from '#providers/port.ts'
 import { followMoved } from './follow-moved.ts'
-import type { ReadContext, ReadDeps, ReadResult } from './read-context.ts'
+import type { ReadContext, ReadOptions, ReadResult } from './read-context.ts'
 import { refuseRevoked, type Target, toGuardTarget } from './target.ts'
 
 export interface RowsRequest<Page extends RowPage<unknown>> {
@@ -34,17 +34,17 @@ export interface RowsBody<Row> {
 
 /** Reads the window; throws ApiError. `finish` makes a row, with its number among equal ones, public. */
 export async function readRows<Page extends RowPage<unknown>>(
-  given: { readonly deps: ReadDeps; readonly context: ReadContext },
+  given: { readonly options: ReadOptions; readonly context: ReadContext },
   request: RowsRequest<Page>,
   finish: (row: RowOf<Page>, copy: number) => RowOf<Page>,
 ): Promise<ReadResult<RowsBody<RowOf<Page>>>> {
-  const { deps, context } = given
+  const { options, context } = given
   const target = await request.find()
   refuseRevoked(target.connection)
   const guardTarget = toGuardTarget(target, context.caller.userId, request.breaker)
-  const window = await deps.guard.run(guardTarget, context.signal, (call) =>
-    followMoved({ deps, target, find: request.find, call }, (current) =>
-      readWindow({ deps, context, request, target: current, call }),
+  const window = await options.guard.run(guardTarget, context.signal, (call) =>
+    followMoved({ options, target, find: request.find, call }, (current) =>
+      readWindow({ options, context, request, target: current, call }),
     ),
   )
   return { ...toReading(request, window, finish), staleAt: window.staleAt }
@@ -52,7 +52,7 @@ export async function readRows<Page extends RowPage<unknown>>(
 
 /** One request to the provider. */
 interface WindowQuestion<Page extends RowPage<unknown>> {
-  readonly deps: ReadDeps
+  readonly options: ReadOptions
   readonly context: ReadContext
   readonly request: RowsRequest<Page>
   readonly target: Target
@@ -60,7 +60,7 @@ interface WindowQuestion<Page extends RowPage<unknown>> {
 }
 
 function readWindow<Page extends RowPage<unknown>>({
-  deps,
+  options,
   context,
   request,
   target,
@@ -69,7 +69,7 @@ function readWindow<Page extends RowPage<unknown>>({
   const { offset, limit, operation, identity } = request
   const { userId, epoch, timezone } = context.caller
   const parts = [operation.name, userId, target.connection.id, identity.map((part) => part ?? null)]
-  return deps.windows.read({
+  return options.windows.read({
     source: request.toSource(target),
     owner: userId,
     name: createHash('sha256').update(JSON.stringify(parts)).digest('base64'),
@@ -82,7 +82,7 @@ function readWindow<Page extends RowPage<unknown>>({
     call,
     // Reading R20b: a doubted end is trusted only when the consent is still active.
     confirmEnd: () => request.confirmEmpty(target, call),
-    onListChanged: () => deps.store.users.outdate(userId),
+    onListChanged: () => options.store.users.outdate(userId),
   })
 }
 

@@ -20,7 +20,7 @@ import { makeListConnections } from './list-connections.ts'
 import { makeListHoldings } from './list-holdings.ts'
 import { makeListTrades } from './list-trades.ts'
 import { makeListTransactions } from './list-transactions.ts'
-import type { ReadContext, ReadDeps, ReadResult } from './read-context.ts'
+import type { ReadContext, ReadOptions, ReadResult } from './read-context.ts'
 
 /** Reads one operation from its raw query; throws ApiError, `invalid_params` before any other. */
 export type Read = (
@@ -29,14 +29,14 @@ export type Read = (
   context: ReadContext,
 ) => Promise<ReadResult<unknown>>
 
-export function makeRead(deps: ReadDeps): Read {
+export function makeRead(options: ReadOptions): Read {
   const reads: Readonly<Record<OperationName, ReadOne>> = {
-    list_connections: reading(listConnections, makeListConnections(deps)),
-    list_accounts: reading(listAccounts, makeListAccounts(deps)),
-    list_balances: reading(listBalances, makeListBalances(deps)),
-    list_transactions: reading(listTransactions, makeListTransactions(deps)),
-    list_holdings: reading(listHoldings, makeListHoldings(deps)),
-    list_trades: reading(listTrades, makeListTrades(deps)),
+    list_connections: reading(listConnections, makeListConnections(options)),
+    list_accounts: reading(listAccounts, makeListAccounts(options)),
+    list_balances: reading(listBalances, makeListBalances(options)),
+    list_transactions: reading(listTransactions, makeListTransactions(options)),
+    list_holdings: reading(listHoldings, makeListHoldings(options)),
+    list_trades: reading(listTrades, makeListTrades(options)),
     list_categories: reading(listCategories, makeListCategories()),
   }
   return (name, query, context) => reads[name](query, context)

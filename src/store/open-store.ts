@@ -181,7 +181,7 @@ function makeStore(engine: Engine, feeds: Feeds, mails: MailQueue, log: StoreLog
   }
 }
 
-interface RowParts {
+interface RowOptions {
   readonly engine: Engine
   readonly write: Write
   readonly mails: MailQueue
@@ -189,7 +189,7 @@ interface RowParts {
 }
 
 /** The repositories over an engine, or over one transaction of it. */
-function makeRows({ engine, write, mails, opened }: RowParts): StoreRows {
+function makeRows({ engine, write, mails, opened }: RowOptions): StoreRows {
   const { sealer } = mails
   return {
     users: makeUserStore({ engine, write }),

@@ -10,11 +10,11 @@ import type { Guard } from '#providers/guard.ts'
 import type { CallContext } from '#providers/port.ts'
 import type { LedgerMonth, MonthNumber } from '#store/ports/ledgers.ts'
 import type { ClaimedSync } from '#store/ports/syncs.ts'
-import type { SyncDeps } from './deps.ts'
 import { contentVersions } from './event-objects.ts'
 import { notConfigured, SyncError } from './failure.ts'
 import { firstDayOf, monthOf } from './months.ts'
 import { collectNews, type RowChanges } from './news.ts'
+import type { SyncOptions } from './options.ts'
 import { readSyncRows } from './read-rows.ts'
 import { isReadingRows, lookBackFrom } from './schedule.ts'
 import { findSyncTarget, type SyncTarget } from './target.ts'
@@ -44,21 +44,21 @@ export interface RowsFinding {
 
 /** @throws UpstreamError, ApiError, SyncError, LeaseLostError, LedgerFormatError, the signal's reason. */
 export async function findNews(
-  deps: SyncDeps,
+  options: SyncOptions,
   sync: ClaimedSync,
   signal: AbortSignal,
 ): Promise<SyncFinding> {
-  const { clock, store } = deps
+  const { clock, store } = options
   const { scheduledReadHours } = factsOf(sync.provider)
   if (!isFresh(sync)) {
-    await deps.refresh(sync.connectionId, { signal, priority: 'background' })
+    await options.refresh(sync.connectionId, { signal, priority: 'background' })
   }
   signal.throwIfAborted()
-  const target = await findSyncTarget(deps, sync)
+  const target = await findSyncTarget(options, sync)
   const key = await store.ledgers.readKey(sync.userId)
   if (key === null) return { kind: 'no_ledger' }
   if (!isReadingRows(sync, { now: clock.now(), scheduledReadHours })) return { kind: 'no_rows' }
-  return findRows(deps, { sync, target, key }, signal)
+  return findRows(options, { sync, target, key }, signal)
 }
 
 /** Linking has just read the connection and its accounts. */
@@ -71,19 +71,19 @@ interface Search {
 }
 
 async function findRows(
-  deps: SyncDeps,
+  options: SyncOptions,
   { sync, target, key }: Search,
   signal: AbortSignal,
 ): Promise<RowsFinding> {
-  const adapter = deps.adapters[sync.provider]
+  const adapter = options.adapters[sync.provider]
   if (adapter === undefined) {
     throw new SyncError('not_configured', notConfigured)
   }
   const { accounts, zone } = target
   const accountIds = accounts.map(({ id }) => id)
-  const readAt = deps.clock.now()
+  const readAt = options.clock.now()
   const from = lookBackFrom(readAt, sync)
-  const months = await deps.store.ledgers.read(accountIds)
+  const months = await options.store.ledgers.read(accountIds)
   const collector = collectNews({
     key,
     accountIds,
@@ -91,7 +91,7 @@ async function findRows(
     contentVersion:
       adapter.category === 'banking' ? contentVersions.transactions : contentVersions.trades,
   })
-  await inBackground(deps.guard, { sync, target, signal }, (call) =>
+  await inBackground(options.guard, { sync, target, signal }, (call) =>
     readSyncRows({ adapter, ...target }, { from, now: readAt }, call, (row) => collector.take(row)),
   )
   const readFrom = monthOf(zone.dayOf(toMicros(from)))

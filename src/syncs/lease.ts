@@ -12,14 +12,14 @@ export const runLeaseMs = 120_000
 const renewEveryMs = 30_000
 const task = 'sync-lease'
 
-interface LeaseDeps {
+interface RunLeaseOptions {
   readonly syncs: Pick<SyncStore, 'renew'>
   readonly clock: Clock
   readonly jobs: JobReport
 }
 
 export function holdRun(
-  { syncs, clock, jobs }: LeaseDeps,
+  { syncs, clock, jobs }: RunLeaseOptions,
   { runId, leaseUntil }: ClaimedSync,
   everyMs = renewEveryMs,
 ): HeldLease {

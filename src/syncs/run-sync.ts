@@ -9,10 +9,10 @@ import { factsOf } from '#providers/all-facts.ts'
 import type { SealedEvent } from '#store/ports/events.ts'
 import type { StoreRows } from '#store/ports/store.ts'
 import type { ClaimedSync, SyncOutcome } from '#store/ports/syncs.ts'
-import type { SyncCounts, SyncDeps } from './deps.ts'
 import { interruption, SyncError, type SyncFailure, toFailure } from './failure.ts'
 import { findNews, type RowsFinding, type SyncFinding } from './find-news.ts'
 import { holdRun } from './lease.ts'
+import type { SyncCounts, SyncOptions } from './options.ts'
 import { dueAfterFailure, dueAfterSuccess } from './schedule.ts'
 
 export type SyncEnd =
@@ -44,12 +44,12 @@ const noCounts: SyncCounts = {
   chunks: 0,
 }
 
-export function makeRunSync(deps: SyncDeps, maxRunMs = defaultMaxRunMs): RunSync {
+export function makeRunSync(options: SyncOptions, maxRunMs = defaultMaxRunMs): RunSync {
   return async (sync, limits) => {
     const begun = performance.now()
-    const end = await run(deps, sync, { ...limits, maxRunMs })
+    const end = await run(options, sync, { ...limits, maxRunMs })
     const failed = end.kind === 'failed' ? end : null
-    deps.report.ended({
+    options.report.ended({
       runId: sync.runId,
       connectionId: sync.connectionId,
       provider: sync.provider,
@@ -66,8 +66,11 @@ export function makeRunSync(deps: SyncDeps, maxRunMs = defaultMaxRunMs): RunSync
 
 type Limited = RunOptions & { readonly maxRunMs: number }
 
-async function run(deps: SyncDeps, sync: ClaimedSync, limits: Limited): Promise<SyncEnd> {
-  const lease = holdRun({ syncs: deps.store.syncs, clock: deps.clock, jobs: deps.jobs }, sync)
+async function run(options: SyncOptions, sync: ClaimedSync, limits: Limited): Promise<SyncEnd> {
+  const lease = holdRun(
+    { syncs: options.store.syncs, clock: options.clock, jobs: options.jobs },
+    sync,
+  )
   const tooLong = new AbortController()
   const limit = setTimeout(
     () => tooLong.abort(new SyncError('too_long', 'The sync took longer than it may')),
@@ -75,11 +78,16 @@ async function run(deps: SyncDeps, sync: ClaimedSync, limits: Limited): Promise<
   )
   const signal = AbortSignal.any([limits.stop, lease.lost, tooLong.signal])
   try {
-    const finding = await findNews(deps, sync, signal)
-    return { kind: 'succeeded', counts: await keep(deps, { sync, finding, limits }, signal) }
+    const finding = await findNews(options, sync, signal)
+    return { kind: 'succeeded', counts: await keep(options, { sync, finding, limits }, signal) }
   } catch (error) {
     if (error instanceof LeaseLostError || lease.lost.aborted) return { kind: 'lost' }
-    return await giveUp(deps, sync, limits, tooLong.signal.aborted ? tooLong.signal.reason : error)
+    return await giveUp(
+      options,
+      sync,
+      limits,
+      tooLong.signal.aborted ? tooLong.signal.reason : error,
+    )
   } finally {
     clearTimeout(limit)
     await lease.release()
@@ -93,22 +101,22 @@ interface Found {
 }
 
 async function keep(
-  deps: SyncDeps,
+  options: SyncOptions,
   { sync, finding, limits }: Found,
   signal: AbortSignal,
 ): Promise<SyncCounts> {
-  const now = deps.clock.now()
-  const sealed = finding.kind === 'rows' ? await seal(deps, { sync, finding, now }) : []
+  const now = options.clock.now()
+  const sealed = finding.kind === 'rows' ? await seal(options, { sync, finding, now }) : []
   signal.throwIfAborted()
   const counts: SyncCounts = finding.kind === 'rows' ? countNews(finding, sealed.length) : noCounts
-  await deps.store.transact(async (tx) => {
+  await options.store.transact(async (tx) => {
     // Lock the user's row first, as linking and beginning a ledger do, so that transactions do not deadlock.
     await checkKey(tx, sync, finding)
     if (isStale(finding, counts)) await tx.users.outdate(sync.userId)
     const kept = await tx.syncs.finish(sync.runId, {
       outcome: toOutcome(finding, counts),
       endedAt: now,
-      nextDueAt: nextDueAt(deps, sync, finding),
+      nextDueAt: nextDueAt(options, sync, finding),
     })
     if (!kept) throw new LeaseLostError('the lease ended before the run')
     if (finding.kind === 'rows') await keepRows(tx, finding, sealed)
@@ -119,7 +127,7 @@ async function keep(
 
 /** The events' keys are durable before the transaction begins; if the run fails, a sweep deletes them. */
 function seal(
-  { store, makeEvents }: SyncDeps,
+  { store, makeEvents }: SyncOptions,
   {
     sync,
     finding,
@@ -178,12 +186,12 @@ function toOutcome(finding: SyncFinding, counts: SyncCounts): SyncOutcome {
   }
 }
 
-function nextDueAt(deps: SyncDeps, sync: ClaimedSync, finding: SyncFinding): number {
+function nextDueAt(options: SyncOptions, sync: ClaimedSync, finding: SyncFinding): number {
   const { scheduledReadHours } = factsOf(sync.provider)
   return dueAfterSuccess(
-    { now: deps.clock.now(), random: deps.random },
+    { now: options.clock.now(), random: options.random },
     {
-      intervalMinutes: deps.intervalMinutes,
+      intervalMinutes: options.intervalMinutes,
       rowsReadAt: finding.kind === 'rows' ? finding.readAt : sync.rowsReadAt,
       scheduledReadHours: finding.kind === 'no_ledger' ? null : scheduledReadHours,
     },
@@ -207,12 +215,12 @@ function isStale(finding: SyncFinding, { gone, returned, ...counts }: SyncCounts
 }
 
 async function giveUp(
-  deps: SyncDeps,
+  options: SyncOptions,
   sync: ClaimedSync,
   { stop, note }: RunOptions,
   error: unknown,
 ): Promise<SyncEnd> {
-  const { clock, random, store } = deps
+  const { clock, random, store } = options
   const failure = stop.aborted ? interruption : toFailure(error)
   const now = clock.now()
   const { retryAfterSeconds } = failure

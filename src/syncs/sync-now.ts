@@ -10,9 +10,9 @@ import type { ConnectionId, SyncRunId, UserId } from '#kernel/ids.ts'
 import { unreachable } from '#kernel/unreachable.ts'
 import type { StoreRows } from '#store/ports/store.ts'
 import type { ClaimedSync, SyncRunRow } from '#store/ports/syncs.ts'
-import type { SyncDeps } from './deps.ts'
 import { interruption, toSyncApiError } from './failure.ts'
 import { runLeaseMs } from './lease.ts'
+import type { SyncOptions } from './options.ts'
 import type { Runs } from './runs.ts'
 import type { Slot } from './slots.ts'
 
@@ -30,8 +30,7 @@ export interface SyncAnswer {
  */
 export type SyncNow = (by: By, connectionId: ConnectionId) => Promise<SyncAnswer>
 
-export interface SyncNowParts {
-  readonly deps: Pick<SyncDeps, 'store' | 'clock'>
+export interface SyncNowOptions extends Pick<SyncOptions, 'store' | 'clock'> {
   readonly runs: Pick<Runs, 'places' | 'start' | 'giveBack' | 'find' | 'stop'>
   /** Shorter than the limits of admin listener and command line; a longer run continues alone. */
   readonly waitMs?: number
@@ -49,8 +48,8 @@ interface Request {
   readonly deadline: AbortSignal
 }
 
-export function makeSyncNow(parts: SyncNowParts): SyncNow {
-  const { deps, waitMs = defaultWaitMs } = parts
+export function makeSyncNow(options: SyncNowOptions): SyncNow {
+  const { waitMs = defaultWaitMs } = options
   const inProgress = new Map<ConnectionId, Promise<SyncAnswer>>()
 
   /** One request for each connection at a time; later callers get its answer. */
@@ -60,16 +59,16 @@ export function makeSyncNow(parts: SyncNowParts): SyncNow {
     if (other !== undefined) {
       // It may end with an error before the note is written.
       other.catch(() => {})
-      await asked.note(deps.store)
+      await asked.note(options.store)
       return other
     }
-    const own = request(parts, asked).finally(() => inProgress.delete(connectionId))
+    const own = request(options, asked).finally(() => inProgress.delete(connectionId))
     inProgress.set(connectionId, own)
     return own
   }
 
   const findTheirs = async (by: By, id: ConnectionId) => {
-    const row = await deps.store.connections.find(id)
+    const row = await options.store.connections.find(id)
     return row !== null && row.status !== 'deleting' && mayActFor(by, row.userId) ? row : null
   }
   return async (by, connectionId) => {
@@ -81,7 +80,7 @@ export function makeSyncNow(parts: SyncNowParts): SyncNow {
       userId: row.userId,
       details: { connectionId },
     } as const
-    const note: Request['note'] = (tx) => tx.audit({ at: deps.clock.now(), ...entry })
+    const note: Request['note'] = (tx) => tx.audit({ at: options.clock.now(), ...entry })
     const deadline = AbortSignal.timeout(waitMs)
     const answer = join({ connectionId, userId: row.userId, note, deadline })
     try {
@@ -107,11 +106,11 @@ function goesOn(): ApiError {
 }
 
 /** Runs it, or joins the run in progress; runs it afterwards when that one read no rows by schedule. */
-async function request(parts: SyncNowParts, asked: Request): Promise<SyncAnswer> {
-  const { store, clock } = parts.deps
+async function request(options: SyncNowOptions, asked: Request): Promise<SyncAnswer> {
+  const { store, clock } = options
   for (let noted = false; ; ) {
-    const begin = await claim(parts, asked)
-    if (begin.kind === 'claimed') return runHere(parts, begin, noted ? null : asked.note)
+    const begin = await claim(options, asked)
+    if (begin.kind === 'claimed') return runHere(options, begin, noted ? null : asked.note)
     if (!noted) await asked.note(store)
     noted = true
     if (begin.kind === 'no_place') {
@@ -119,9 +118,9 @@ async function request(parts: SyncNowParts, asked: Request): Promise<SyncAnswer>
       await store.syncs.request(asked.connectionId, { at: clock.now(), reason: 'operator' })
       throw goesOn()
     }
-    const ended = await waitForEnd(parts, { ...asked, runId: begin.runId })
+    const ended = await waitForEnd(options, { ...asked, runId: begin.runId })
     if (ended.state === 'failed' && ended.failure !== null) throw toSyncApiError(ended.failure)
-    if (ended.state === 'succeeded' && !(await leftRowsOut(parts, asked, ended))) {
+    if (ended.state === 'succeeded' && !(await leftRowsOut(options, asked, ended))) {
       return toAnswer(ended)
     }
   }
@@ -134,7 +133,7 @@ type Begin =
   | { readonly kind: 'no_place' }
 
 async function claim(
-  { deps, runs }: SyncNowParts,
+  { store, clock, runs }: SyncNowOptions,
   { connectionId, deadline }: Request,
 ): Promise<Begin> {
   const own = runs.find(connectionId)
@@ -143,8 +142,8 @@ async function claim(
   if (place === null) return { kind: 'no_place' }
   let isNeeded = false
   try {
-    const claim = { now: deps.clock.now(), leaseMs: runLeaseMs, reason: 'operator' } as const
-    const claimed = await deps.store.syncs.claim(connectionId, claim)
+    const claim = { now: clock.now(), leaseMs: runLeaseMs, reason: 'operator' } as const
+    const claimed = await store.syncs.claim(connectionId, claim)
     if (claimed === null) throw apiError('connection_not_found')
     isNeeded = claimed.kind === 'claimed'
     return claimed.kind === 'claimed' ? { ...claimed, place } : claimed
@@ -155,16 +154,16 @@ async function claim(
 
 /** A scheduled run that was not to read rows yet, or one without a ledger, makes no event. */
 async function leftRowsOut(
-  { deps }: SyncNowParts,
+  { store }: Pick<SyncNowOptions, 'store'>,
   { userId }: Request,
   { reason, chunks }: SyncRunRow,
 ): Promise<boolean> {
   if (reason !== 'schedule' || chunks > 0) return false
-  return (await deps.store.ledgers.readKey(userId)) !== null
+  return (await store.ledgers.readKey(userId)) !== null
 }
 
 async function runHere(
-  { runs }: SyncNowParts,
+  { runs }: SyncNowOptions,
   { sync, place }: Extract<Begin, { kind: 'claimed' }>,
   note: Request['note'] | null,
 ): Promise<SyncAnswer> {
@@ -193,10 +192,10 @@ interface JoinedRun {
 }
 
 async function waitForEnd(
-  { deps, runs, pollMs = defaultPollMs }: SyncNowParts,
+  { store, runs, pollMs = defaultPollMs }: SyncNowOptions,
   { runId, connectionId, deadline }: Pick<Request, 'connectionId' | 'deadline'> & JoinedRun,
 ): Promise<SyncRunRow> {
-  const { syncs, connections } = deps.store
+  const { syncs, connections } = store
   const signal = AbortSignal.any([deadline, runs.stop])
   for (;;) {
     const run = await syncs.findRun(runId)

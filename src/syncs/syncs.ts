@@ -3,13 +3,13 @@
  * Doors and the background work use only the functions of this file.
  */
 import type { PeriodicTask } from '#jobs/periodic.ts'
-import type { SyncDeps } from './deps.ts'
+import type { SyncOptions } from './options.ts'
 import { makeRunSync } from './run-sync.ts'
 import { makeRuns } from './runs.ts'
 import { makeSyncNow, type SyncNow } from './sync-now.ts'
 import { makeRunSweep, makeSyncClaim, makeSyncWaitCheck } from './worker.ts'
 
-export type { SyncReport, SyncRunReport } from './deps.ts'
+export type { SyncReport, SyncRunReport } from './options.ts'
 
 export interface Syncs {
   readonly runSync: SyncNow
@@ -24,15 +24,15 @@ export interface Syncs {
 }
 
 /** Assembles it; nothing runs before the tasks are started. */
-export function makeSyncs(deps: SyncDeps): Syncs {
+export function makeSyncs(options: SyncOptions): Syncs {
   let listener = () => {}
-  const { store, clock } = deps
-  const runs = makeRuns({ run: makeRunSync(deps), onEnd: () => listener() })
-  const parts = { syncs: store.syncs, clock, runs }
+  const { store, clock } = options
+  const runs = makeRuns({ run: makeRunSync(options), onEnd: () => listener() })
+  const worker = { syncs: store.syncs, clock, runs }
   return {
-    runSync: makeSyncNow({ deps, runs }),
-    claim: makeSyncClaim(parts),
-    tasks: [makeRunSweep(parts), makeSyncWaitCheck(parts, deps.intervalMinutes)],
+    runSync: makeSyncNow({ ...options, runs }),
+    claim: makeSyncClaim(worker),
+    tasks: [makeRunSweep(worker), makeSyncWaitCheck(worker, options.intervalMinutes)],
     onFree(given) {
       listener = given
     },

@@ -4,8 +4,8 @@ import { getZone, type Zone } from '#kernel/time.ts'
 import { consentGone } from '#providers/failure.ts'
 import type { AccountRef, ConnectionRef, Login } from '#providers/port.ts'
 import type { ClaimedSync } from '#store/ports/syncs.ts'
-import type { SyncDeps } from './deps.ts'
 import { SyncError } from './failure.ts'
+import type { SyncOptions } from './options.ts'
 
 export interface SyncTarget {
   readonly connection: ConnectionRef
@@ -19,7 +19,7 @@ export interface SyncTarget {
  *   revoked: its provider is not asked for rows (reading R20b).
  */
 export async function findSyncTarget(
-  { store, defaultTimezone }: Pick<SyncDeps, 'store' | 'defaultTimezone'>,
+  { store, defaultTimezone }: Pick<SyncOptions, 'store' | 'defaultTimezone'>,
   sync: ClaimedSync,
 ): Promise<SyncTarget> {
   const { connectionId, userId } = sync

@@ -10,7 +10,7 @@ import { runLeaseMs } from './lease.ts'
 import type { Runs } from './runs.ts'
 import { longestSyncWaitMs } from './schedule.ts'
 
-export interface WorkerDeps {
+export interface WorkerOptions {
   readonly syncs: SyncStore
   readonly clock: Clock
   readonly runs: Runs
@@ -29,7 +29,7 @@ const sweepLimit = 500
 const maxSweepBatches = 100
 
 /** Claims due syncs; wake it when a sync becomes due and when a run has ended. */
-export function makeSyncClaim({ syncs, clock, runs }: WorkerDeps): PeriodicTask {
+export function makeSyncClaim({ syncs, clock, runs }: WorkerOptions): PeriodicTask {
   const claimOne = async () => {
     const except = runs.listBusy(maxRunsOfProvider)
     const [sync] = await syncs.claimDue({ now: clock.now(), leaseMs: runLeaseMs, limit: 1, except })
@@ -56,7 +56,7 @@ export function makeSyncClaim({ syncs, clock, runs }: WorkerDeps): PeriodicTask 
 }
 
 /** Deletes runs that began more than 30 days ago. */
-export function makeRunSweep({ syncs, clock }: WorkerDeps): PeriodicTask {
+export function makeRunSweep({ syncs, clock }: WorkerOptions): PeriodicTask {
   return {
     name: 'sync-run-sweep',
     everyMs: sweepEveryMs,
@@ -71,7 +71,7 @@ export function makeRunSweep({ syncs, clock }: WorkerDeps): PeriodicTask {
 
 /** Repairs due times and leases of a clock that was set back: no sync waits until it is there again. */
 export function makeSyncWaitCheck(
-  { syncs, clock }: Pick<WorkerDeps, 'syncs' | 'clock'>,
+  { syncs, clock }: Pick<WorkerOptions, 'syncs' | 'clock'>,
   intervalMinutes: number,
 ): PeriodicTask {
   return {

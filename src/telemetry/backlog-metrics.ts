@@ -60,7 +60,7 @@ export function makeBacklog(options: BacklogOptions): Backlog {
   }
 }
 
-interface ReadingParts<Value> {
+interface ReadingOptions<Value> {
   readonly name: string
   readonly freshMs: number
   read(): Promise<Value>
@@ -69,7 +69,7 @@ interface ReadingParts<Value> {
 }
 
 /** The function resolves when the gauges show a fresh value or are hidden; it never rejects. */
-function makeReading<Value>(options: BacklogOptions, reading: ReadingParts<Value>) {
+function makeReading<Value>(options: BacklogOptions, reading: ReadingOptions<Value>) {
   const { timeoutMs = defaultTimeoutMs, monotonicMs = () => performance.now() } = options
   let freshUntil = Number.NEGATIVE_INFINITY
   let running: Promise<void> | null = null

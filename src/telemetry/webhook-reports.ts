@@ -1,5 +1,5 @@
 /** Turns the reports of the webhooks room into log lines and metrics. */
-import type { WebhooksReport } from '#webhooks/deps.ts'
+import type { WebhooksReport } from '#webhooks/options.ts'
 import type { Log } from './log.ts'
 import type { Metrics } from './metrics.ts'
 

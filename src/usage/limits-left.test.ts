@@ -11,7 +11,7 @@ import { windowMs } from '#gate/throttle.ts'
 import { type KeyId, newId, type UserId } from '#kernel/ids.ts'
 import { makeBudget } from '#providers/budget.ts'
 import type { Adapters } from '#providers/port.ts'
-import { type LimitsLeftDeps, makeReadLimits } from './limits-left.ts'
+import { type LimitsLeftOptions, makeReadLimits } from './limits-left.ts'
 
 const now = Date.UTC(2026, 10, 21, 10, 20)
 const clock = { now: () => now }
@@ -33,7 +33,7 @@ function stage(connections: readonly KvConnection[] = []) {
     secret: 's',
     version: 1,
   }
-  const deps = {
+  const options = {
     clock,
     limits: { buckets: { cheap: 60, mid: 30, heavy: 0 }, concurrency: 4 },
     kv: { windows: kv.windows, connections: () => connections },
@@ -49,9 +49,9 @@ function stage(connections: readonly KvConnection[] = []) {
         ],
       },
       logins: { listIds: async () => [login.id], get: async () => login },
-    } as unknown as LimitsLeftDeps['store'],
+    } as unknown as LimitsLeftOptions['store'],
   }
-  return { kv, budget, read: makeReadLimits(deps) }
+  return { kv, budget, read: makeReadLimits(options) }
 }
 
 test('looking counts nothing: the windows are those that the requests left', async (t) => {

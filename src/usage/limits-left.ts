@@ -38,7 +38,7 @@ export interface LimitsLeft {
 
 export type ReadLimits = (userId: UserId) => Promise<LimitsLeft>
 
-export interface LimitsLeftDeps {
+export interface LimitsLeftOptions {
   readonly store: Pick<Store, 'keys' | 'logins'>
   readonly agents: Pick<Agents, 'list'>
   readonly kv: Pick<Kv, 'windows' | 'connections'>
@@ -50,8 +50,8 @@ export interface LimitsLeftDeps {
 /** A user has at most twenty active keys; further agents are left out. */
 const maxReaders = 40
 
-export function makeReadLimits(deps: LimitsLeftDeps): ReadLimits {
-  const { store, agents, kv, limits, clock } = deps
+export function makeReadLimits(options: LimitsLeftOptions): ReadLimits {
+  const { store, agents, kv, limits, clock } = options
   return async (userId) => {
     const keys = (await store.keys.list(userId)).filter(
       (key) => toKeyStatus(key, clock.now()) === 'active',
@@ -72,10 +72,10 @@ export function makeReadLimits(deps: LimitsLeftDeps): ReadLimits {
         readers.map(async ({ kind, name, bucketId }) => ({
           kind,
           name,
-          left: isKnown ? await readLeft(deps, userId, bucketId) : unknown,
+          left: isKnown ? await readLeft(options, userId, bucketId) : unknown,
         })),
       ),
-      providers: await readProviders(deps, userId, isKnown),
+      providers: await readProviders(options, userId, isKnown),
     }
   }
 }
@@ -83,7 +83,7 @@ export function makeReadLimits(deps: LimitsLeftDeps): ReadLimits {
 const unknown = { cheap: null, mid: null, heavy: null }
 
 async function readLeft(
-  { kv, limits: { buckets } }: LimitsLeftDeps,
+  { kv, limits: { buckets } }: LimitsLeftOptions,
   userId: UserId,
   bucketId: string,
 ): Promise<Readonly<Record<Bucket, WindowState>>> {
@@ -94,7 +94,7 @@ async function readLeft(
 }
 
 async function readProviders(
-  { store, adapters }: LimitsLeftDeps,
+  { store, adapters }: LimitsLeftOptions,
   userId: UserId,
   isKnown: boolean,
 ): Promise<LimitsLeft['providers']> {
@@ -125,7 +125,7 @@ async function askAdapter(adapter: Adapter | undefined, login: Login): Promise<C
 
 /** Null for a login that is gone, or whose secret does not open: reads with it fail and say so. */
 async function findLogin(
-  store: LimitsLeftDeps['store'],
+  store: LimitsLeftOptions['store'],
   id: Login['id'],
 ): Promise<(Login & { readonly provider: Provider }) | null> {
   try {

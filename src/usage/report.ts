@@ -36,7 +36,7 @@ export type ReadUsage = (
   days: number,
 ) => Promise<UsageReport>
 
-export interface UsageReportDeps {
+export interface UsageReportOptions {
   readonly store: { readonly usage: Pick<UsageStore, 'list'> }
   readonly clock: Clock
   /** Writes what this process has counted of a user; null: this process counts nothing. */
@@ -48,7 +48,7 @@ export interface UsageReportDeps {
 const msPerDay = 86_400_000
 
 /** Makes the reader. Requests of other processes are in it ten seconds later. */
-export function makeReadUsage({ store, clock, settle, onFailure }: UsageReportDeps): ReadUsage {
+export function makeReadUsage({ store, clock, settle, onFailure }: UsageReportOptions): ReadUsage {
   return async ({ id, timezone }, days) => {
     await settle?.(id).catch(onFailure)
     const zone = timezone ?? defaultTimezone

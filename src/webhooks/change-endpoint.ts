@@ -8,8 +8,8 @@ import { parseInput } from '#contract/input.ts'
 import type { EndpointId } from '#kernel/ids.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
 import type { StoreRows } from '#store/ports/store.ts'
-import { type EndpointDeps, findOwnEndpoint } from './endpoint-deps.ts'
 import { RotateInput } from './endpoint-input.ts'
+import { type EndpointOptions, findOwnEndpoint } from './endpoint-options.ts'
 import { wellAgain } from './health.ts'
 import { mintSecret } from './sign.ts'
 
@@ -32,13 +32,13 @@ export type ChangeEndpoint = (by: By, id: EndpointId) => Promise<EndpointRow>
 export type RemoveEndpoint = (by: By, id: EndpointId) => Promise<void>
 
 /** Replaces the secret. The former one also signs for some hours, so that the receiver can change over. */
-export function makeRotateEndpoint(deps: EndpointDeps): RotateEndpoint {
+export function makeRotateEndpoint(options: EndpointOptions): RotateEndpoint {
   return async (by, id, raw) => {
     const { overlapHours } = parseInput(RotateInput, raw)
     const secret = mintSecret()
-    const at = deps.clock.now()
+    const at = options.clock.now()
     const previousUntil = overlapHours === 0 ? null : at + overlapHours * hourMs
-    const row = await deps.store.transact(async (tx) => {
+    const row = await options.store.transact(async (tx) => {
       const found = await findOwnEndpoint(tx, by, id)
       await tx.endpoints.rotate(id, secret, previousUntil)
       await note(tx, { by, at, action: 'webhooks.rotate', row: found })
@@ -49,45 +49,45 @@ export function makeRotateEndpoint(deps: EndpointDeps): RotateEndpoint {
 }
 
 /** Makes the endpoint healthy: waiting deliveries are sent at once, missed ones only by a replay. */
-export function makeEnableEndpoint(deps: EndpointDeps): ChangeEndpoint {
+export function makeEnableEndpoint(options: EndpointOptions): ChangeEndpoint {
   return (by, id) =>
-    deps.store.transact(async (tx) => {
+    options.store.transact(async (tx) => {
       const row = await findOwnEndpoint(tx, by, id)
       await tx.endpoints.setHealth(id, wellAgain)
       const isNews = row.health !== 'healthy' || row.failures > 0
-      if (isNews) await note(tx, { by, at: deps.clock.now(), action: 'webhooks.enable', row })
+      if (isNews) await note(tx, { by, at: options.clock.now(), action: 'webhooks.enable', row })
       return { ...row, ...wellAgain }
     })
 }
 
 /** Stops sending; events accepted meanwhile become `missed` and can be replayed. */
-export function makeDisableEndpoint(deps: EndpointDeps): ChangeEndpoint {
+export function makeDisableEndpoint(options: EndpointOptions): ChangeEndpoint {
   return (by, id) =>
-    deps.store.transact(async (tx) => {
+    options.store.transact(async (tx) => {
       const row = await findOwnEndpoint(tx, by, id)
       const change = { ...wellAgain, health: 'disabled', disabledReason: 'owner' } as const
       await tx.endpoints.setHealth(id, change)
       const isNews = row.health !== 'disabled' || row.disabledReason !== 'owner'
       const details = { endpointId: id, reason: 'owner' }
       const entry = { action: 'webhooks.disable', userId: row.userId, details } as const
-      if (isNews) await tx.audit({ at: deps.clock.now(), actor: by.actor, ...entry })
+      if (isNews) await tx.audit({ at: options.clock.now(), actor: by.actor, ...entry })
       return { ...row, ...change }
     })
 }
 
 /** Deletes the endpoint with its deliveries; with the user's last endpoint the ledger ends (reading R34b). */
-export function makeRemoveEndpoint(deps: EndpointDeps): RemoveEndpoint {
+export function makeRemoveEndpoint(options: EndpointOptions): RemoveEndpoint {
   return async (by, id) => {
-    await findOwnEndpoint(deps.store, by, id)
-    await deps.store.deliveries.deleteEnded(id)
-    return deps.store.transact(async (tx) => {
+    await findOwnEndpoint(options.store, by, id)
+    await options.store.deliveries.deleteEnded(id)
+    return options.store.transact(async (tx) => {
       const row = await findOwnEndpoint(tx, by, id)
       // Lock the ledger before counting endpoints, so that a concurrent creation runs before or after.
       await tx.ledgers.readKey(row.userId)
       await tx.endpoints.delete(id)
       const left = await tx.endpoints.list(row.userId)
       if (left.length === 0) await tx.ledgers.end(row.userId)
-      await note(tx, { by, at: deps.clock.now(), action: 'webhooks.remove', row })
+      await note(tx, { by, at: options.clock.now(), action: 'webhooks.remove', row })
     })
   }
 }

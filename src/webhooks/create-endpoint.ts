@@ -10,8 +10,8 @@ import type { UserId } from '#kernel/ids.ts'
 import { OwnerGoneError } from '#store/failure.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
 import type { StoreRows } from '#store/ports/store.ts'
-import type { EndpointDeps } from './endpoint-deps.ts'
 import { makeEndpointInput } from './endpoint-input.ts'
+import type { EndpointOptions } from './endpoint-options.ts'
 import { mintSecret } from './sign.ts'
 
 /** The largest number of endpoints per user, including disabled ones. */
@@ -27,7 +27,11 @@ export type CreateEndpoint = (
   input: unknown,
 ) => Promise<{ readonly row: EndpointRow; readonly secret: string }>
 
-export function makeCreateEndpoint({ store, clock, allowPrivate }: EndpointDeps): CreateEndpoint {
+export function makeCreateEndpoint({
+  store,
+  clock,
+  allowPrivate,
+}: EndpointOptions): CreateEndpoint {
   const EndpointInput = makeEndpointInput(allowPrivate)
   return async (by, userId, raw) => {
     const input = parseInput(EndpointInput, raw)

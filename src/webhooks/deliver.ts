@@ -7,12 +7,12 @@
 import { holdLease } from '#jobs/lease.ts'
 import type { ClaimedEndpoint, DueDelivery } from '#store/ports/deliveries.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
-import type { DeliverDeps } from './deps.ts'
 import { makeKeepAttempt, makeRelease } from './keep-attempt.ts'
 import { endpointLeaseMs, renewEveryMs } from './lease.ts'
+import type { DeliverOptions } from './options.ts'
 import { postTimeoutMs } from './post.ts'
 import { makeReadBody } from './read-body.ts'
-import type { Claim, SendDeps } from './send-delivery.ts'
+import type { Claim, SendDeliveryOptions } from './send-delivery.ts'
 import { isAiling, maxInFlight, sendRound } from './send-round.ts'
 
 /** Deliveries fetched per round of a healthy endpoint; later ones follow in the next round. */
@@ -35,8 +35,8 @@ interface Choice {
  * Makes the work on one claimed endpoint. It resolves when the endpoint is released; after `stop` is aborted
  * the current round ends and no other begins. `claimedAt`: the value of `performance.now()` before the claim.
  */
-export function makeDeliver(given: DeliverDeps) {
-  const deps: SendDeps = {
+export function makeDeliver(given: DeliverOptions) {
+  const options: SendDeliveryOptions = {
     ...given,
     keepAttempt: makeKeepAttempt(given),
     readBody: makeReadBody(given.store.events),
@@ -44,36 +44,36 @@ export function makeDeliver(given: DeliverDeps) {
   const release = makeRelease(given)
   return async (claimed: ClaimedEndpoint, claimedAt: number, stop: AbortSignal): Promise<void> => {
     const held = holdLease({
-      clock: deps.clock,
+      clock: options.clock,
       leaseMs: endpointLeaseMs,
       everyMs: renewEveryMs,
       leaseUntil: claimed.leaseUntil,
       claimedAt,
       // Nothing begins that may outlive it; what was sent is stored only by its holder.
       isLostAtEnd: false,
-      renew: (until) => deps.store.deliveries.renew(claimed.lease, until),
-      onFailure: (error) => deps.report.failed('webhook-lease', error),
+      renew: (until) => options.store.deliveries.renew(claimed.lease, until),
+      onFailure: (error) => options.report.failed('webhook-lease', error),
     })
     // Of a user who is being deleted nothing is sent that is not on its way yet.
-    const unsubscribe = deps.store.onChange(({ userId }) => {
+    const unsubscribe = options.store.onChange(({ userId }) => {
       if (userId === null || userId === claimed.endpoint.userId) held.check()
     })
     let wait = noWait
     try {
-      wait = await runRounds(deps, toClaim(claimed, held.lost), () => {
+      wait = await runRounds(options, toClaim(claimed, held.lost), () => {
         const isLate = performance.now() - claimedAt > maxClaimMs
         return !stop.aborted && !isLate && held.lasts(postTimeoutMs + slackMs)
       })
     } catch (error) {
-      wait = { notBefore: deps.clock.now() + restMs, ofAiling: false }
-      deps.report.failed('webhook-delivery', error)
+      wait = { notBefore: options.clock.now() + restMs, ofAiling: false }
+      options.report.failed('webhook-delivery', error)
     } finally {
       unsubscribe()
       await held.release()
     }
     if (held.lost.aborted) return
     await release({ endpointId: claimed.endpoint.id, lease: claimed.lease, ...wait }).catch(
-      (error: unknown) => deps.report.failed('webhook-release', error),
+      (error: unknown) => options.report.failed('webhook-release', error),
     )
   }
 }
@@ -96,15 +96,19 @@ interface Wait {
 
 const noWait: Wait = { notBefore: 0, ofAiling: false }
 
-async function runRounds(deps: SendDeps, first: Claim, mayGoOn: () => boolean): Promise<Wait> {
+async function runRounds(
+  options: SendDeliveryOptions,
+  first: Claim,
+  mayGoOn: () => boolean,
+): Promise<Wait> {
   let claim = first
   const isHealthy = !isAiling(first.endpoint)
-  const follows = (next: DueDelivery) => isHealthy && waitOf(deps, next) <= deps.clock.now()
+  const follows = (next: DueDelivery) => isHealthy && waitOf(options, next) <= options.clock.now()
   for (let left = maxInClaim; left > 0 && mayGoOn(); ) {
-    const choice = await choose(deps, claim.endpoint)
+    const choice = await choose(options, claim.endpoint)
     if (choice.due.length === 0)
       return { notBefore: choice.notBefore, ofAiling: isAiling(claim.endpoint) }
-    const end = await sendRound(deps, claim, { due: choice.due, most: left, follows, mayGoOn })
+    const end = await sendRound(options, claim, { due: choice.due, most: left, follows, mayGoOn })
     left -= Math.max(1, end.sent)
     if (end.holdUntil > 0)
       return {
@@ -119,32 +123,34 @@ async function runRounds(deps: SendDeps, first: Claim, mayGoOn: () => boolean): 
   return noWait
 }
 
-async function choose(deps: DeliverDeps, endpoint: EndpointRow): Promise<Choice> {
+async function choose(options: DeliverOptions, endpoint: EndpointRow): Promise<Choice> {
   if (endpoint.health === 'disabled') return { due: [], notBefore: 0 }
-  return endpoint.health === 'paused' ? chooseProbe(deps, endpoint) : chooseDue(deps, endpoint)
+  return endpoint.health === 'paused'
+    ? chooseProbe(options, endpoint)
+    : chooseDue(options, endpoint)
 }
 
-async function chooseDue(deps: DeliverDeps, endpoint: EndpointRow): Promise<Choice> {
-  const now = deps.clock.now()
-  const firstWaitMs = (deps.schedule[0] ?? 0) * 1000
+async function chooseDue(options: DeliverOptions, endpoint: EndpointRow): Promise<Choice> {
+  const now = options.clock.now()
+  const firstWaitMs = (options.schedule[0] ?? 0) * 1000
   const most = isAiling(endpoint) ? maxInFlight : maxInRound
   // More than one round sends, because some may have to wait for the first entry of the schedule.
   const limit = firstWaitMs === 0 ? most : 8 * maxInFlight
-  const all = await deps.store.deliveries.listDue(endpoint.id, { now, limit })
-  const due = all.filter((one) => waitOf(deps, one) <= now).slice(0, most)
-  const waits = all.map((one) => waitOf(deps, one)).filter((at) => at > now)
+  const all = await options.store.deliveries.listDue(endpoint.id, { now, limit })
+  const due = all.filter((one) => waitOf(options, one) <= now).slice(0, most)
+  const waits = all.map((one) => waitOf(options, one)).filter((at) => at > now)
   return { due, notBefore: waits.length === 0 ? 0 : Math.min(...waits) }
 }
 
 /** The instant before which the first entry of the schedule keeps it from being sent; 0: it does not. */
 function waitOf(
-  { schedule }: Pick<DeliverDeps, 'schedule'>,
+  { schedule }: Pick<DeliverOptions, 'schedule'>,
   { attempts, isTest, createdAt }: DueDelivery,
 ): number {
   return attempts === 0 && !isTest ? createdAt + (schedule[0] ?? 0) * 1000 : 0
 }
 
-async function chooseProbe({ store, clock }: DeliverDeps, { id }: EndpointRow): Promise<Choice> {
+async function chooseProbe({ store, clock }: DeliverOptions, { id }: EndpointRow): Promise<Choice> {
   const now = clock.now()
   const tests = await store.deliveries.listDue(id, { now, limit: maxInFlight - 1, tests: true })
   const probe = await store.deliveries.findOldest(id)

@@ -9,9 +9,9 @@ import type { AuditEntry } from '#store/ports/audit.ts'
 import type { AttemptResult, RecordedState } from '#store/ports/deliveries.ts'
 import type { EndpointRow, HealthChange } from '#store/ports/endpoints.ts'
 import type { StoreRows } from '#store/ports/store.ts'
-import type { DeliverDeps } from './deps.ts'
 import { findHealthWarnings, nextHealth, type Sign, type Warning } from './health.ts'
 import { makeKeep } from './keep.ts'
+import type { DeliverOptions } from './options.ts'
 
 export interface AttemptToKeep extends Omit<AttemptResult, 'health'> {
   readonly endpointId: EndpointId
@@ -25,9 +25,9 @@ export interface KeptAttempt extends RecordedState {
 /** Null: the lease is lost, and nothing was stored. */
 export type KeepAttempt = (attempt: AttemptToKeep) => Promise<KeptAttempt | null>
 
-type KeepDeps = Pick<DeliverDeps, 'store' | 'clock' | 'writers'>
+type SaveAttemptOptions = Pick<DeliverOptions, 'store' | 'clock' | 'writers'>
 
-export function makeKeepAttempt({ store, clock, writers }: KeepDeps): KeepAttempt {
+export function makeKeepAttempt({ store, clock, writers }: SaveAttemptOptions): KeepAttempt {
   return makeKeep<AttemptToKeep, KeptAttempt | null>(store, {
     writers,
     // A success that is lost is found by sending the event again under the same id, as after an answer that
@@ -106,7 +106,7 @@ export function makeRelease({
   store,
   clock,
   writers,
-}: KeepDeps): (release: Release) => Promise<void> {
+}: SaveAttemptOptions): (release: Release) => Promise<void> {
   return makeKeep<Release, void>(store, {
     writers,
     async work({ deliveries }, releases) {

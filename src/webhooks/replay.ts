@@ -8,8 +8,8 @@ import { parseInput } from '#contract/input.ts'
 import type { DeliveryId, EndpointId } from '#kernel/ids.ts'
 import type { DeliveryRow } from '#store/ports/deliveries.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
-import { type EndpointDeps, findOwnDelivery, findOwnEndpoint } from './endpoint-deps.ts'
 import { ReplayInput } from './endpoint-input.ts'
+import { type EndpointOptions, findOwnDelivery, findOwnEndpoint } from './endpoint-options.ts'
 
 /** Pending at one endpoint, those of the call included. */
 export const maxReplayed = 10_000
@@ -26,7 +26,7 @@ export type ReplayDelivery = (by: By, id: DeliveryId) => Promise<DeliveryRow>
  */
 export type ReplayRange = (by: By, id: EndpointId, input: unknown) => Promise<number>
 
-export function makeReplayDelivery({ store, clock }: EndpointDeps): ReplayDelivery {
+export function makeReplayDelivery({ store, clock }: EndpointOptions): ReplayDelivery {
   return (by, id) =>
     store.transact(async (tx) => {
       const row = await findOwnDelivery(tx, by, id)
@@ -47,7 +47,7 @@ export function makeReplayDelivery({ store, clock }: EndpointDeps): ReplayDelive
 }
 
 /** All or nothing: when one payload was shredded, the call fails and nothing is sent. */
-export function makeReplayRange({ store, clock }: EndpointDeps): ReplayRange {
+export function makeReplayRange({ store, clock }: EndpointOptions): ReplayRange {
   return async (by, id, raw) => {
     const { from, to } = parseInput(ReplayInput, raw)
     if (from > to) {

@@ -6,7 +6,7 @@ import { runInBatches } from '#jobs/batches.ts'
 import type { PeriodicTask } from '#jobs/periodic.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { EventStore } from '#store/ports/events.ts'
-import type { WebhooksReport } from './deps.ts'
+import type { WebhooksReport } from './options.ts'
 
 const hourMs = 3_600_000
 /** The longest time from the sealing of an event to the end of the transaction that accepts it. */
@@ -15,7 +15,7 @@ export const receiptDays = 30
 const batchRows = 200
 const maxBatches = 50
 
-export interface RetentionDeps {
+export interface RetentionOptions {
   readonly events: Pick<EventStore, 'shred' | 'sweepKeys' | 'sweepReceipts'>
   readonly clock: Clock
   /** `EVENT_RETENTION_HOURS`; 0: as soon as nothing of the event is pending. */
@@ -24,8 +24,8 @@ export interface RetentionDeps {
 }
 
 /** Runs every minute; without retention every few seconds. */
-export function makeRetention(deps: RetentionDeps): PeriodicTask {
-  const { events, clock, retentionHours, report } = deps
+export function makeRetention(options: RetentionOptions): PeriodicTask {
+  const { events, clock, retentionHours, report } = options
   const limit = batchRows
   return {
     name: 'event-retention',

@@ -9,9 +9,9 @@ import type { ClaimedEndpoint, DueDelivery } from '#store/ports/deliveries.ts'
 import type { EndpointRow, EndpointSecrets } from '#store/ports/endpoints.ts'
 import type { SealedBody } from '#store/ports/events.ts'
 import { SealError } from '#store/seal.ts'
-import type { DeliverDeps } from './deps.ts'
 import { toReplay } from './envelope.ts'
 import type { KeepAttempt } from './keep-attempt.ts'
+import type { DeliverOptions } from './options.ts'
 import type { Message, Posted } from './post.ts'
 import type { ReadBody } from './read-body.ts'
 import { secretsAt, signatureHeaders } from './sign.ts'
@@ -27,7 +27,7 @@ export interface Claim {
   readonly lost: AbortSignal
 }
 
-export interface SendDeps extends DeliverDeps {
+export interface SendDeliveryOptions extends DeliverOptions {
   readonly keepAttempt: KeepAttempt
   readonly readBody: ReadBody
 }
@@ -49,22 +49,22 @@ export interface SendResult {
 
 /** Null: the lease is lost, and nothing was stored. @throws the errors of the store. */
 export async function sendDelivery(
-  deps: SendDeps,
+  options: SendDeliveryOptions,
   claim: Claim,
   payload: Payload,
 ): Promise<SendResult | null> {
   const { delivery } = payload
-  const at = deps.clock.now()
-  const body = await openBody(deps, payload)
+  const at = options.clock.now()
+  const body = await openBody(options, payload)
   if (body === null)
-    return keep(deps, claim, { ...payload, at, posted: nothingToSend, secrets: [] })
+    return keep(options, claim, { ...payload, at, posted: nothingToSend, secrets: [] })
   const secrets = secretsAt(claim.secrets, at)
   const message = toMessage(claim.endpoint, { id: delivery.eventId, at, body }, secrets)
-  const posted = await deps.post(message, claim.lost)
+  const posted = await options.post(message, claim.lost)
   if (claim.lost.aborted) return null
   const signatures = message.headers['webhook-signature']?.split(' ') ?? []
   const hidden = [...secrets, ...signatures]
-  return keep(deps, claim, { ...payload, at, posted, secrets: hidden })
+  return keep(options, claim, { ...payload, at, posted, secrets: hidden })
 }
 
 function toMessage(
@@ -79,7 +79,7 @@ function toMessage(
 
 /** The bytes to send; null: the payload is missing or cannot be decrypted. */
 async function openBody(
-  { report }: DeliverDeps,
+  { report }: DeliverOptions,
   { delivery, body }: Payload,
 ): Promise<Uint8Array | null> {
   try {
@@ -109,12 +109,12 @@ interface Attempted extends Payload {
 }
 
 async function keep(
-  deps: SendDeps,
+  options: SendDeliveryOptions,
   claim: Claim,
   attempted: Attempted,
 ): Promise<SendResult | null> {
   const { delivery, body, at, posted } = attempted
-  const judgement = toJudgement(deps, attempted)
+  const judgement = toJudgement(options, attempted)
   const { outcome, durationMs, answer } = posted
   const status = outcome.kind === 'answered' ? outcome.head.status : null
   const attempt = {
@@ -122,24 +122,24 @@ async function keep(
     status,
     failure: judgement.failure,
     durationMs,
-    response: answer === null ? null : toSnippet(answer, attempted.secrets, deps.redact),
+    response: answer === null ? null : toSnippet(answer, attempted.secrets, options.redact),
   }
   const { verdict, failure, sign, holdUntil } = judgement
   const endpointId = claim.endpoint.id
   const { lease } = claim
   const result = { lease, deliveryId: delivery.id, attempt, body, verdict, sign, holdUntil }
-  const kept = await deps.keepAttempt({ endpointId, ...result })
+  const kept = await options.keepAttempt({ endpointId, ...result })
   if (kept === null) return null
   const { endpoint, secrets, status: state, next, warnings } = kept
   // Not the verdict: the endpoint may have been disabled during the attempt.
   const ended = state === 'pending' ? 'retry' : state
   const lagMs = delivery.attempts === 0 ? Math.max(0, at - delivery.createdAt) : null
-  deps.report.attempt({ endpointId, outcome: ended, status, failure, durationMs, lagMs })
-  for (const warning of warnings) deps.report.warning({ endpointId, warning })
+  options.report.attempt({ endpointId, outcome: ended, status, failure, durationMs, lagMs })
+  for (const warning of warnings) options.report.warning({ endpointId, warning })
   return { claim: secrets === null ? null : { ...claim, endpoint, secrets }, holdUntil, next }
 }
 
-function toJudgement(deps: DeliverDeps, { delivery, posted }: Attempted): Judgement {
+function toJudgement(options: DeliverOptions, { delivery, posted }: Attempted): Judgement {
   const { outcome } = posted
   if (posted === nothingToSend && outcome.kind === 'silent') {
     // It shows nothing about the endpoint, and no later attempt can succeed.
@@ -148,8 +148,8 @@ function toJudgement(deps: DeliverDeps, { delivery, posted }: Attempted): Judgem
   }
   return judge(outcome, {
     attempts: delivery.attempts + 1,
-    schedule: deps.schedule,
-    now: deps.clock.now(),
-    random: deps.random ?? Math.random,
+    schedule: options.schedule,
+    now: options.clock.now(),
+    random: options.random ?? Math.random,
   })
 }

@@ -6,7 +6,12 @@
 import type { Millis } from '#kernel/time.ts'
 import type { DueDelivery } from '#store/ports/deliveries.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
-import { type Claim, type SendDeps, type SendResult, sendDelivery } from './send-delivery.ts'
+import {
+  type Claim,
+  type SendDeliveryOptions,
+  type SendResult,
+  sendDelivery,
+} from './send-delivery.ts'
 
 /** Deliveries in flight to one endpoint. */
 export const maxInFlight = 4
@@ -30,7 +35,11 @@ export interface RoundEnd {
 }
 
 /** Resolves when every answer is stored. @throws the first error of the store. */
-export async function sendRound(deps: SendDeps, first: Claim, round: Round): Promise<RoundEnd> {
+export async function sendRound(
+  options: SendDeliveryOptions,
+  first: Claim,
+  round: Round,
+): Promise<RoundEnd> {
   const { due, most, follows, mayGoOn } = round
   const waiting = [...due]
   let claim: Claim | null = first
@@ -53,10 +62,10 @@ export async function sendRound(deps: SendDeps, first: Claim, round: Round): Pro
       const delivery = waiting.shift()
       if (delivery === undefined) return
       sent += 1
-      const body = await deps.readBody(delivery.eventId)
+      const body = await options.readBody(delivery.eventId)
       // Meanwhile another slot may have ended the round.
       if (claim === null || isOver || !mayGoOn()) return
-      note(await sendDelivery(deps, claim, { delivery, body }))
+      note(await sendDelivery(options, claim, { delivery, body }))
     }
   }
 

@@ -8,7 +8,7 @@ import type { By } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
 import type { DeliveryId, EndpointId, EventId } from '#kernel/ids.ts'
 import type { DeliveryRow } from '#store/ports/deliveries.ts'
-import { type EndpointDeps, findOwnEndpoint } from './endpoint-deps.ts'
+import { type EndpointOptions, findOwnEndpoint } from './endpoint-options.ts'
 import { makeEvents } from './envelope.ts'
 
 /** Longer than the 15 s of an attempt. */
@@ -23,8 +23,8 @@ const newest = 100
  */
 export type TestEndpoint = (by: By, id: EndpointId) => Promise<DeliveryRow>
 
-export function makeTestEndpoint(deps: EndpointDeps): TestEndpoint {
-  const { store, clock } = deps
+export function makeTestEndpoint(options: EndpointOptions): TestEndpoint {
+  const { store, clock } = options
   return async (by, id) => {
     const endpoint = await findOwnEndpoint(store, by, id)
     if (endpoint.health === 'disabled') throw apiError('webhook_disabled')
@@ -46,12 +46,12 @@ export function makeTestEndpoint(deps: EndpointDeps): TestEndpoint {
       const details = { endpointId: id }
       await tx.audit({ at, actor: by.actor, action: 'webhooks.test', userId, details })
     })
-    return waitForAttempt(deps, await findDelivery(deps, id, sealed[0]?.id))
+    return waitForAttempt(options, await findDelivery(options, id, sealed[0]?.id))
   }
 }
 
 async function findDelivery(
-  { store }: EndpointDeps,
+  { store }: EndpointOptions,
   endpointId: EndpointId,
   eventId: EventId | undefined,
 ): Promise<DeliveryId> {
@@ -62,7 +62,7 @@ async function findDelivery(
   return row.id
 }
 
-async function waitForAttempt({ store }: EndpointDeps, id: DeliveryId): Promise<DeliveryRow> {
+async function waitForAttempt({ store }: EndpointOptions, id: DeliveryId): Promise<DeliveryRow> {
   const deadline = performance.now() + waitMs
   for (;;) {
     const row = await store.deliveries.find(id)

@@ -12,15 +12,15 @@ import { jitter } from './verdict.ts'
 /** The clocks of processes may differ. */
 const slackMs = 300_000
 
-export interface WaitCheckDeps {
+export interface WaitCheckOptions {
   readonly deliveries: Pick<DeliveryStore, 'shortenWaits'>
   readonly clock: Clock
   /** `WEBHOOK_RETRY_SCHEDULE`. */
   readonly schedule: readonly number[]
 }
 
-export function makeDeliveryWaitCheck(deps: WaitCheckDeps): PeriodicTask {
-  const { deliveries, clock, schedule } = deps
+export function makeDeliveryWaitCheck(options: WaitCheckOptions): PeriodicTask {
+  const { deliveries, clock, schedule } = options
   const longestSeconds = Math.max(maxRetryAfterSeconds, Math.max(...schedule) * (1 + jitter))
   return {
     name: 'delivery-waits',

@@ -9,22 +9,22 @@ import {
   makeRotateEndpoint,
 } from './change-endpoint.ts'
 import { makeCreateEndpoint } from './create-endpoint.ts'
-import type { EndpointDeps } from './endpoint-deps.ts'
+import type { EndpointOptions } from './endpoint-options.ts'
 import { makeReplayDelivery, makeReplayRange } from './replay.ts'
 import { makeTestEndpoint } from './test-endpoint.ts'
 
 /** What each action does stands in its file. */
 export type Webhooks = ReturnType<typeof makeWebhooks>
 
-export function makeWebhooks(deps: EndpointDeps) {
+export function makeWebhooks(options: EndpointOptions) {
   return {
-    createEndpoint: makeCreateEndpoint(deps),
-    rotateEndpoint: makeRotateEndpoint(deps),
-    enableEndpoint: makeEnableEndpoint(deps),
-    disableEndpoint: makeDisableEndpoint(deps),
-    removeEndpoint: makeRemoveEndpoint(deps),
-    testEndpoint: makeTestEndpoint(deps),
-    replayDelivery: makeReplayDelivery(deps),
-    replayRange: makeReplayRange(deps),
+    createEndpoint: makeCreateEndpoint(options),
+    rotateEndpoint: makeRotateEndpoint(options),
+    enableEndpoint: makeEnableEndpoint(options),
+    disableEndpoint: makeDisableEndpoint(options),
+    removeEndpoint: makeRemoveEndpoint(options),
+    testEndpoint: makeTestEndpoint(options),
+    replayDelivery: makeReplayDelivery(options),
+    replayRange: makeReplayRange(options),
   }
 }

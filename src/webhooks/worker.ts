@@ -5,8 +5,8 @@
  */
 import { type JobReport, startPeriodic } from '#jobs/periodic.ts'
 import { makeDeliver } from './deliver.ts'
-import type { DeliverDeps } from './deps.ts'
 import { endpointLeaseMs } from './lease.ts'
+import type { DeliverOptions } from './options.ts'
 import { maxInFlight } from './send-round.ts'
 
 /** Endpoints that one process sends to at once. */
@@ -28,8 +28,8 @@ export interface DeliveryWorker {
   stop(): Promise<void>
 }
 
-export function startDeliveryWorker(deps: DeliverDeps, jobs: JobReport): DeliveryWorker {
-  const deliver = makeDeliver(deps)
+export function startDeliveryWorker(options: DeliverOptions, jobs: JobReport): DeliveryWorker {
+  const deliver = makeDeliver(options)
   const stopping = new AbortController()
   const active = { healthy: new Set<Promise<void>>(), ailing: new Set<Promise<void>>() }
 
@@ -39,12 +39,12 @@ export function startDeliveryWorker(deps: DeliverDeps, jobs: JobReport): Deliver
     if (limit <= 0 || stopping.signal.aborted) return
     const claimedAt = performance.now()
     const claim = {
-      now: deps.clock.now(),
+      now: options.clock.now(),
       leaseMs: endpointLeaseMs,
       limit,
       ailing: health === 'ailing',
     }
-    for (const claimed of await deps.store.deliveries.claimEndpoints(claim)) {
+    for (const claimed of await options.store.deliveries.claimEndpoints(claim)) {
       const work = deliver(claimed, claimedAt, stopping.signal).finally(() => {
         own.delete(work)
         // Another endpoint can be claimed, and this one may have more deliveries.

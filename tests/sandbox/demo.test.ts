@@ -28,11 +28,11 @@ async function makeGround(t: TestContext): Promise<Ground> {
   const actions = makeUserActions({ store, clock, signIns, invite })
   const person = (name: MagicName) =>
     credentialsOf(name).filter(({ provider }) => provider === 'fiskil')
-  const deps = { store, actions, connections, sandbox: { person } }
+  const options = { store, actions, connections, sandbox: { person } }
   return {
     world,
     actions,
-    start: (secret = secretOf(1)) => prepareDemo({ ...deps, secret }),
+    start: (secret = secretOf(1)) => prepareDemo({ ...options, secret }),
   }
 }
 

@@ -1,12 +1,12 @@
 /** What mailed links do, for tests that assemble a door themselves. */
 import { makeAttempts } from '#auth/sign-in/attempts.ts'
 import { makeBrowsers } from '#auth/sign-in/browsers.ts'
-import { type ByMail, type ByMailDeps, makeByMail } from '#auth/sign-in/by-mail.ts'
+import { type ByMail, type ByMailOptions, makeByMail } from '#auth/sign-in/by-mail.ts'
 import { makePasswords } from '#auth/sign-in/password.ts'
 import type { WindowStore } from '#fast/port.ts'
 
-type Given = Pick<ByMailDeps, 'store' | 'clock' | 'signUp'> &
-  Partial<ByMailDeps> & { readonly windows: WindowStore }
+type Given = Pick<ByMailOptions, 'store' | 'clock' | 'signUp'> &
+  Partial<ByMailOptions> & { readonly windows: WindowStore }
 
 /** Without limits per address; links are mailed. */
 export function openByMail({ windows, ...given }: Given): ByMail {

@@ -147,7 +147,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     metrics,
     checkReplies: true,
     madeUpPeople: sandbox.person('healthy'),
-    adminExtension: (parts) => makeSandboxControl({ ...parts, sandbox }),
+    adminExtension: (options) => makeSandboxControl({ ...options, sandbox }),
     ...(options.adapters === undefined ? {} : { adapters: options.adapters }),
   })
   const { origins, adminUrl, localUrl } = await app.listen()

@@ -193,10 +193,9 @@ test('a caller that waited too long for a place gets an error, and the sync is d
   const { service, brokers } = await openMany(t, 1)
   const [last = assert.fail()] = brokers
   const { store } = service.app
-  const deps = { store, clock: service.clock }
   const runs = makeRuns({ run: () => Promise.resolve({ kind: 'lost' }), onEnd: () => {} })
   for (let held = 0; held < 4; held += 1) assert.notEqual(runs.places.take(), null)
-  const askBriefly = makeSyncNow({ deps, runs, waitMs: 10 })
+  const askBriefly = makeSyncNow({ store, clock: service.clock, runs, waitMs: 10 })
   await assert.rejects(askBriefly(byOperator, last), { entry: 'service_unavailable' })
   const isDue = async () => (await store.syncs.readBacklog(service.clock.now())).due === 1
   await until('it is due', isDue)

@@ -26,8 +26,8 @@ async function openSlowBank(t: TestContext) {
 }
 
 test('a run that takes longer than it may fails, keeps nothing and says so', async (t) => {
-  const { bank, deps, claimed } = await openSlowBank(t)
-  const run = makeRunSync(deps, 50)
+  const { bank, deps: options, claimed } = await openSlowBank(t)
+  const run = makeRunSync(options, 50)
   const end = await run(claimed, { stop: new AbortController().signal })
   assert.ok(end.kind === 'failed' && end.failure.code === 'too_long')
   const last = await bank.watcher.lastRun(bank.connectionId)
@@ -36,10 +36,10 @@ test('a run that takes longer than it may fails, keeps nothing and says so', asy
 })
 
 test('a run of a process that stops is given back: it is no failure, and another process begins it at once', async (t) => {
-  const { service, bank, deps, claimed } = await openSlowBank(t)
+  const { service, bank, deps: options, claimed } = await openSlowBank(t)
   const { fiskil } = service.sandbox
   const stopping = new AbortController()
-  const ending = makeRunSync(deps)(claimed, { stop: stopping.signal })
+  const ending = makeRunSync(options)(claimed, { stop: stopping.signal })
   await until('rows are read', () => fiskil.requests.some(isRead))
   stopping.abort(new Error('this process is stopping'))
   const end = await ending
@@ -52,7 +52,7 @@ test('a run of a process that stops is given back: it is no failure, and another
   assert.equal(again?.failures, 0)
   assert.ok(again !== undefined)
   fiskil.clearFaults()
-  const done = await makeRunSync(deps)(again, { stop: new AbortController().signal })
+  const done = await makeRunSync(options)(again, { stop: new AbortController().signal })
   assert.equal(done.kind, 'succeeded')
   const events = await bank.watcher.takeEvents()
   assert.deepEqual(

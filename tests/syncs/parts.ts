@@ -3,12 +3,12 @@ import type { TestContext } from 'node:test'
 import { makeAdapters } from '#providers/adapters.ts'
 import { makeGuard } from '#providers/guard.ts'
 import { makeMetrics } from '#src/telemetry/metrics.ts'
-import type { SyncDeps } from '#syncs/deps.ts'
+import type { SyncOptions } from '#syncs/options.ts'
 import type { Service } from '#tests/support/service.ts'
 import { makeEvents } from '#webhooks/envelope.ts'
 
 /** They are closed when the test ends. Connections are not refreshed. */
-export function makeSyncDeps(t: TestContext, { app, clock, sandbox }: Service): SyncDeps {
+export function makeSyncDeps(t: TestContext, { app, clock, sandbox }: Service): SyncOptions {
   const metrics = makeMetrics()
   t.after(() => metrics.close())
   const adapters = makeAdapters({

@@ -159,3 +159,39 @@ test('the search for names that exist twice finds them, and counts a schema and 
   assert.deepEqual(found({ a: 'export const Row = 1\nexport type Row = number' }), [])
   assert.deepEqual(found({ a: 'export const Row = 1', b: "export { Row } from 'a'" }), [])
 })
+
+const handedInType = /^(?:export )?(?:interface|type) (\w*(?:Deps|Parts))\b/
+const handedInName = /(?<![\w.'"`$])(?:deps(?=[,:)} ])|parts: (?!.*\bParts\b)[A-Z{])/
+
+/** Other words for what is handed in. `Parts` alone is what a maker assembled, and stays in its file. */
+function findOtherWords(text: string): string[] {
+  return text.split('\n').filter((line) => {
+    if (/^\s*(?:\*|\/)/.test(line)) return false
+    const [, name] = handedInType.exec(line) ?? []
+    if (name !== undefined) return name !== 'Parts' || line.startsWith('export')
+    return handedInName.test(line)
+  })
+}
+
+test('what is handed in is called options, in types and in parameters', () => {
+  const found = codeFiles
+    .filter((path) => /^(?:src|cli|scripts|sandbox)\//.test(path) && !isTest(path))
+    .flatMap((path) => findOtherWords(readText(path)).map((line) => `${path}: ${line.trim()}`))
+  assert.deepEqual(found, [])
+})
+
+test('the search for other words than options finds them, and leaves what a maker assembled', () => {
+  const bad = [
+    'export interface GateDeps {',
+    'interface ShownParts {',
+    'export interface Parts {',
+    'function run(deps: GateOptions) {',
+    'export function render(parts: PageOptions): Html {',
+  ]
+  const good = [
+    'interface Parts extends GateOptions {',
+    'function run(parts: Parts) {',
+    '// deps: no',
+  ]
+  assert.deepEqual(findOtherWords([...bad, ...good].join('\n')), bad)
+})

@@ -12,7 +12,7 @@ import { lifetimes } from './lifetimes.ts'
 import { noteReachedBound } from './requester.ts'
 import { toRowId } from './row-id.ts'
 
-export interface AdapterDeps {
+export interface OAuthAdapterOptions {
   readonly store: OAuthStore
   readonly clock: Clock
   /** Keyed fingerprint of the address that sent the current request. */
@@ -43,16 +43,16 @@ const models: ReadonlySet<string> = new Set<OAuthModel>([
 ])
 
 /** Makes one adapter for each of the engine's models. */
-export function makeAdapterFactory(deps: AdapterDeps): AdapterFactory {
+export function makeAdapterFactory(options: OAuthAdapterOptions): AdapterFactory {
   return (name) => {
-    if (name === 'Grant') return withStoreFailures(makeGrantAdapter(deps))
-    if (models.has(name)) return withStoreFailures(makeRowAdapter(name as OAuthModel, deps))
+    if (name === 'Grant') return withStoreFailures(makeGrantAdapter(options))
+    if (models.has(name)) return withStoreFailures(makeRowAdapter(name as OAuthModel, options))
     return forgetful
   }
 }
 
-function makeRowAdapter(model: OAuthModel, deps: AdapterDeps): Adapter {
-  const { store, clock } = deps
+function makeRowAdapter(model: OAuthModel, options: OAuthAdapterOptions): Adapter {
+  const { store, clock } = options
   const read = async (id: string) => {
     const row = await store.find(model, toRowId(model, id))
     return row === null ? null : { row, payload: JSON.parse(row.payload) as AdapterPayload }
@@ -62,7 +62,7 @@ function makeRowAdapter(model: OAuthModel, deps: AdapterDeps): Adapter {
     async upsert(id, payload, expiresIn) {
       const now = clock.now()
       const { grantId } = payload
-      const origin = model === 'Client' || model === 'Interaction' ? deps.origin() : null
+      const origin = model === 'Client' || model === 'Interaction' ? options.origin() : null
       const row: NewOAuthRow = {
         model,
         id: toRowId(model, id),
@@ -72,12 +72,12 @@ function makeRowAdapter(model: OAuthModel, deps: AdapterDeps): Adapter {
         createdAt: now,
         expiresAt: now + (expiresIn ?? lifetimes.unusedClient) * 1000,
       }
-      if (model === 'Interaction') return keepPending(deps, row)
+      if (model === 'Interaction') return keepPending(options, row)
       // False when the grant was revoked meanwhile: the token is invalid from the start, as it should be.
       await store.save(row)
       if (origin !== null) await store.trimClients(origin, maxUnusedClients)
       if (model === 'AccessToken' && payload.clientId !== undefined)
-        await keepClient(deps, payload.clientId)
+        await keepClient(options, payload.clientId)
     },
     async find(id) {
       const found = await read(id)
@@ -92,8 +92,8 @@ function makeRowAdapter(model: OAuthModel, deps: AdapterDeps): Adapter {
       // Another request redeemed it after the engine's look-up. That is reuse too (OAuth 2.1 §4.1.3, §4.3.1).
       const payload = (await read(id))?.payload
       if (payload?.grantId !== undefined) await store.deleteGrant(toRowId('Grant', payload.grantId))
-      if (payload !== undefined) deps.onReuse(payload)
-      throw deps.alreadyUsed()
+      if (payload !== undefined) options.onReuse(payload)
+      throw options.alreadyUsed()
     },
     destroy: (id) => store.delete(model, toRowId(model, id)),
     async revokeByGrantId(grantId) {
@@ -102,7 +102,7 @@ function makeRowAdapter(model: OAuthModel, deps: AdapterDeps): Adapter {
   }
 }
 
-function makeGrantAdapter({ store, clock }: AdapterDeps): Adapter {
+function makeGrantAdapter({ store, clock }: OAuthAdapterOptions): Adapter {
   return {
     ...forgetful,
     async upsert(id, payload, expiresIn) {
@@ -130,14 +130,17 @@ function makeGrantAdapter({ store, clock }: AdapterDeps): Adapter {
   }
 }
 
-async function keepPending({ store, clock, tooManyPending }: AdapterDeps, row: NewOAuthRow) {
+async function keepPending(
+  { store, clock, tooManyPending }: OAuthAdapterOptions,
+  row: NewOAuthRow,
+) {
   const outcome = await store.savePending(row, { at: clock.now(), ...pendingBounds })
   if (outcome === 'kept') return
   noteReachedBound(outcome === 'full' ? 'all' : 'address')
   throw tooManyPending()
 }
 
-async function keepClient({ store, clock }: AdapterDeps, clientId: string): Promise<void> {
+async function keepClient({ store, clock }: OAuthAdapterOptions, clientId: string): Promise<void> {
   const now = clock.now()
   await store.touchClient(toRowId('Client', clientId), now, now + lifetimes.unusedClient * 1000)
 }

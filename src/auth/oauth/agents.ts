@@ -23,13 +23,13 @@ export const AgentFacts = z.object({
   scopes: z.array(z.enum(['mcp:read', 'brokerage:read'])).readonly(),
 })
 
-export interface AgentsDeps {
+export interface AgentsOptions {
   readonly store: Pick<Store, 'oauth' | 'transact'>
   readonly clock: Clock
 }
 
 /** An agent without a valid code or token is not listed: it has no access. */
-export function makeAgents({ store, clock }: AgentsDeps): Agents {
+export function makeAgents({ store, clock }: AgentsOptions): Agents {
   async function list(userId: UserId): Promise<readonly ConnectedAgent[]> {
     const rows = await store.oauth.listAgents(userId, clock.now())
     return rows.map(({ payload, createdAt, lastUsedAt, ...row }) => ({

@@ -20,7 +20,7 @@ import { describeRedirect, toShownName } from './redirect.ts'
 import { runFor } from './requester.ts'
 import { toRowId } from './row-id.ts'
 
-export interface ConsentDeps {
+export interface ConsentOptions {
   readonly engine: () => Promise<{
     readonly provider: Provider
     /** True when the engine refused the request; false for our own failures. */
@@ -45,23 +45,23 @@ const maxGrantsPerDocument = 10
 const AllowInput = z.strictObject({ scopes: z.array(z.string('must be text')) })
 
 /** `allow` and `deny` throw when no request waits: call `find` first. */
-export function makeConsentRequests(deps: ConsentDeps): ConsentRequests {
+export function makeConsentRequests(options: ConsentOptions): ConsentRequests {
   return {
     async find(request, response) {
-      const waiting = await findWaiting(deps, request, response)
+      const waiting = await findWaiting(options, request, response)
       return waiting === null ? null : toPending(waiting.interaction, waiting.client)
     },
     async allow(request, response, { actor, signedInAt, plan, input }) {
       const selected = parseInput(AllowInput, input).scopes
-      if (!isFreshSignIn(signedInAt, deps.clock.now())) return null
-      const { interaction, client } = await demandWaiting(deps, request, response)
+      if (!isFreshSignIn(signedInAt, options.clock.now())) return null
+      const { interaction, client } = await demandWaiting(options, request, response)
       const asked = askedScopes(interaction).filter((scope) => selected.includes(scope))
-      const scopes = grantableScopes(asked, plan, deps.plans)
-      if (scopes.length === 0) return finish(deps, request, response, refusal)
+      const scopes = grantableScopes(asked, plan, options.plans)
+      if (scopes.length === 0) return finish(options, request, response, refusal)
       const pending = toPending(interaction, client)
-      const grantId = await saveGrant(deps, { pending, client, scopes, actor })
+      const grantId = await saveGrant(options, { pending, client, scopes, actor })
       if (grantId === null) return null
-      return finish(deps, request, response, {
+      return finish(options, request, response, {
         login: {
           accountId: actor.userId,
           remember: false,
@@ -71,9 +71,9 @@ export function makeConsentRequests(deps: ConsentDeps): ConsentRequests {
       })
     },
     async deny(request, response, { signedInAt }) {
-      if (!isFreshSignIn(signedInAt, deps.clock.now())) return null
-      await demandWaiting(deps, request, response)
-      return finish(deps, request, response, refusal)
+      if (!isFreshSignIn(signedInAt, options.clock.now())) return null
+      await demandWaiting(options, request, response)
+      return finish(options, request, response, refusal)
     },
   }
 }
@@ -86,18 +86,18 @@ interface Waiting {
 }
 
 async function findWaiting(
-  deps: ConsentDeps,
+  options: ConsentOptions,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<Waiting | null> {
-  const { provider, isRefusal } = await deps.engine()
+  const { provider, isRefusal } = await options.engine()
   try {
     const interaction = await provider.interactionDetails(request, response)
     // A second request in this browser replaced the cookie: the first one's page must not decide it.
-    const named = uidInPath(request.url ?? '', deps.consentPath)
+    const named = uidInPath(request.url ?? '', options.consentPath)
     if (named !== null && named !== interaction.uid) return null
     const clientId = String(interaction.params.client_id)
-    const client = await runFor(deps.addressOf(request), () => provider.Client.find(clientId))
+    const client = await runFor(options.addressOf(request), () => provider.Client.find(clientId))
     return client === undefined ? null : { interaction, client }
   } catch (error) {
     if (isRefusal(error)) return null
@@ -106,11 +106,11 @@ async function findWaiting(
 }
 
 async function demandWaiting(
-  deps: ConsentDeps,
+  options: ConsentOptions,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<Waiting> {
-  const waiting = await findWaiting(deps, request, response)
+  const waiting = await findWaiting(options, request, response)
   if (waiting === null) throw new Error('no request for consent waits in this browser')
   return waiting
 }
@@ -152,7 +152,7 @@ async function revokeFormer(
 
 /** Null when the session of the deciding person has ended meanwhile: then no grant is kept. */
 async function saveGrant(
-  { engine, resource, store, clock }: ConsentDeps,
+  { engine, resource, store, clock }: ConsentOptions,
   facts: {
     readonly pending: PendingConsent
     readonly client: Client
@@ -207,7 +207,7 @@ async function saveGrant(
 
 /** Only the path, so that the browser keeps the host name under which it reached us. */
 async function finish(
-  { engine }: ConsentDeps,
+  { engine }: ConsentOptions,
   request: IncomingMessage,
   response: ServerResponse,
   result: Parameters<Provider['interactionResult']>[2],

@@ -28,7 +28,7 @@ export interface OAuthLimits {
   readonly token: number
 }
 
-export interface EdgeDeps {
+export interface EdgeOptions {
   readonly origins: () => OAuthOrigins
   readonly windows: WindowStore
   readonly limits: OAuthLimits
@@ -74,24 +74,24 @@ export function ownsRequest(method: string | undefined, path: string): boolean {
 const minuteMs = 60_000
 
 /** Makes the handler of these requests; it answers every request that it is given. */
-export function makeEdge(deps: EdgeDeps) {
+export function makeEdge(options: EdgeOptions) {
   let made: {
     readonly origins: OAuthOrigins
     readonly documents: ReadonlyMap<string, string>
   } | null
   made = null
   const documents = () => {
-    const origins = deps.origins()
+    const origins = options.origins()
     if (made?.origins !== origins) made = { origins, documents: makeDiscovery(origins) }
     return made.documents
   }
   return (request: IncomingMessage, response: ServerResponse): void => {
     const [path = ''] = (request.url ?? '').split('?')
     const document = documents().get(path)
-    observeEnd(deps, toEndpointName(request.method, path), response)
+    observeEnd(options, toEndpointName(request.method, path), response)
     if (request.method === 'OPTIONS') answerPreflight(response, document !== undefined)
     else if (document !== undefined) answerDocument(response, document)
-    else answerByEngine(deps, path, request, response)
+    else answerByEngine(options, path, request, response)
   }
 }
 
@@ -111,7 +111,7 @@ export function toEndpointName(method: string | undefined, path: string): OAuthR
 }
 
 function observeEnd(
-  { observe }: EdgeDeps,
+  { observe }: EdgeOptions,
   endpoint: OAuthRecord['endpoint'],
   response: ServerResponse,
 ): void {
@@ -123,27 +123,31 @@ function observeEnd(
 }
 
 function answerByEngine(
-  deps: EdgeDeps,
+  options: EdgeOptions,
   path: string,
   request: IncomingMessage,
   response: ServerResponse,
 ): void {
-  serve(deps, path, request, response).catch((error: unknown) => {
+  serve(options, path, request, response).catch((error: unknown) => {
     // A client that disconnected is not a failure, and there is no connection to answer on.
     const { destroyed, complete, readableEnded } = request
     if (destroyed && !complete && !readableEnded) return void response.destroy()
-    deps.onFailure(error)
+    options.onFailure(error)
     if (response.headersSent) return void response.destroy()
     if (error instanceof ApiError && error.entry === 'service_unavailable') {
       response.setHeader('Retry-After', String(error.retryAfterSeconds ?? 1))
-      return sendError(deps, { path, response, status: 503 }, { error: 'temporarily_unavailable' })
+      return sendError(
+        options,
+        { path, response, status: 503 },
+        { error: 'temporarily_unavailable' },
+      )
     }
-    sendError(deps, { path, response, status: 500 }, { error: 'server_error' })
+    sendError(options, { path, response, status: 500 }, { error: 'server_error' })
   })
 }
 
 async function serve(
-  deps: EdgeDeps,
+  options: EdgeOptions,
   path: string,
   request: IncomingMessage,
   response: ServerResponse,
@@ -152,25 +156,25 @@ async function serve(
   if (!isPage(path)) response.setHeader('access-control-allow-origin', '*')
   if (!isPage(path))
     response.setHeader('access-control-expose-headers', 'Retry-After, WWW-Authenticate')
-  const address = deps.addressOf(request)
-  if (!(await isWithinLimit(deps, path, address, response))) {
+  const address = options.addressOf(request)
+  if (!(await isWithinLimit(options, path, address, response))) {
     const error = { error: 'temporarily_unavailable', error_description: 'too many requests' }
-    return sendError(deps, { path, response, status: 429 }, error)
+    return sendError(options, { path, response, status: 429 }, error)
   }
   const settled = isPage(path)
-    ? settlePage(deps, request, response)
-    : await settlePost(deps, path, request, response)
+    ? settlePage(options, request, response)
+    : await settlePost(options, path, request, response)
   if (settled === null) return
-  const { origins } = deps
+  const { origins } = options
   const replay = replayRequest(request, { ...settled, origin: origins().auth })
-  await runFor(address, () => deps.engine(replay, response))
+  await runFor(address, () => options.engine(replay, response))
 }
 
 const isPage = (path: string) => path.startsWith(paths.authorization)
 
 /** A page where a browser was sent, JSON where a program requests. */
 function sendError(
-  { renderRefusal }: EdgeDeps,
+  { renderRefusal }: EdgeOptions,
   to: { readonly path: string; readonly response: ServerResponse; readonly status: number },
   refusal: OAuthRefusal,
 ): void {
@@ -180,7 +184,7 @@ function sendError(
 }
 
 async function isWithinLimit(
-  { windows, limits }: EdgeDeps,
+  { windows, limits }: EdgeOptions,
   path: string,
   address: string,
   response: ServerResponse,
@@ -199,7 +203,7 @@ interface Settled {
 }
 
 function settlePage(
-  deps: EdgeDeps,
+  options: EdgeOptions,
   request: IncomingMessage,
   response: ServerResponse,
 ): Settled | null {
@@ -208,7 +212,7 @@ function settlePage(
   if (path !== paths.authorization) return { url, body: null }
   const refuseAsInvalid = (error_description: string) => {
     sendError(
-      deps,
+      options,
       { path, response, status: 400 },
       { error: 'invalid_request', error_description },
     )
@@ -216,7 +220,7 @@ function settlePage(
   }
   const excess = findExcess(query)
   if (excess !== null) return refuseAsInvalid(excess)
-  const params = settleAuthorization(query, toResource(deps.origins()))
+  const params = settleAuthorization(query, toResource(options.origins()))
   // `form_post` would need a page with a script, and our metadata does not advertise it.
   if (params.get('response_mode') === 'form_post') {
     return refuseAsInvalid('response_mode form_post is not supported')
@@ -225,12 +229,12 @@ function settlePage(
 }
 
 async function settlePost(
-  deps: EdgeDeps,
+  options: EdgeOptions,
   path: string,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<Settled | null> {
-  const body = await deps.readBody(request)
+  const body = await options.readBody(request)
   if (body instanceof Error) throw body
   if (body === 'too_large') {
     response.shouldKeepAlive = false
@@ -241,7 +245,7 @@ async function settlePost(
   // The query is ignored: parameters of these endpoints are accepted in the body alone.
   if (path === paths.registration) return settleRegistration(path, body, response)
   if (path !== paths.token) return { url: path, body }
-  const resource = toResource(deps.origins())
+  const resource = toResource(options.origins())
   const form = settleTokenRequest(Buffer.from(body).toString('utf8'), resource)
   if (!asksForOther(form, resource)) return { url: path, body: Buffer.from(form.toString()) }
   const error_description = `the only resource here is ${resource}`

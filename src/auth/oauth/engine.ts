@@ -15,7 +15,7 @@ import { type ReachedBound, reachedBound } from './requester.ts'
 
 export type EngineModule = typeof import('oidc-provider')
 
-export interface EngineDeps {
+export interface EngineOptions {
   readonly origins: OAuthOrigins
   readonly adapter: AdapterFactory
   /** Signs the engine's cookies. */
@@ -53,8 +53,8 @@ export async function loadEngine(): Promise<EngineModule> {
 }
 
 /** Makes the engine for these origins. */
-export function makeEngine(module: EngineModule, deps: EngineDeps): Provider {
-  const provider = new module.Provider(deps.origins.auth, configure(module, deps))
+export function makeEngine(module: EngineModule, options: EngineOptions): Provider {
+  const provider = new module.Provider(options.origins.auth, configure(module, options))
   // The request's head is rebuilt by us (see replayRequest), so the engine may trust its host and scheme.
   provider.proxy = true
   // Its browser session is not kept, so its cookie is not sent: the consent page uses our own sign-in.
@@ -68,28 +68,28 @@ export function makeEngine(module: EngineModule, deps: EngineDeps): Provider {
   })
   provider.use(async (ctx, next) => {
     await next()
-    await keepHere(ctx, deps)
+    await keepHere(ctx, options)
   })
   // Errors that none of the engine's handlers catch; its types list only its own events.
   const emitter: EventEmitter = provider
   emitter.on('error', (error: unknown, ctx?: { readonly req: IncomingMessage }) => {
     // A broken connection is not our failure, but the engine reports it like one.
-    if (ctx?.req.socket.errored !== error) deps.onFailure(error)
+    if (ctx?.req.socket.errored !== error) options.onFailure(error)
   })
   provider.on('grant.revoked', ({ oidc }) => {
     // At the token endpoint the engine revokes only because of reuse; elsewhere revocation was requested.
-    if (oidc.route === 'token') deps.onReuse(oidc.client?.clientId ?? '')
+    if (oidc.route === 'token') options.onReuse(oidc.client?.clientId ?? '')
   })
   provider.on('server_error', (ctx, error: unknown) => {
     if (ctx.status === 503) ctx.set('retry-after', '5')
-    deps.onFailure(error)
+    options.onFailure(error)
   })
   return provider
 }
 
 type Context = Parameters<Parameters<Provider['use']>[0]>[0]
 
-function showRefusal(ctx: Context, { renderRefusal }: EngineDeps, refusal: OAuthRefusal): void {
+function showRefusal(ctx: Context, { renderRefusal }: EngineOptions, refusal: OAuthRefusal): void {
   ctx.set('content-security-policy', pagePolicy)
   ctx.type = 'html'
   ctx.body = renderRefusal(refusal)
@@ -103,31 +103,32 @@ const retryAfterSeconds = 60
  * address that a client registered for itself and no person ever consented to (RFC 9700 §4.11.2). In that
  * case the error is shown as a page.
  */
-async function keepHere(ctx: Context, deps: EngineDeps): Promise<void> {
+async function keepHere(ctx: Context, options: EngineOptions): Promise<void> {
   if (ctx.path !== paths.authorization) return
   const bound = reachedBound()
   if (bound !== null) {
-    deps.onReachedBound(bound)
+    options.onReachedBound(bound)
     ctx.status = 429
     ctx.remove('location')
     ctx.set('retry-after', String(retryAfterSeconds))
-    return showRefusal(ctx, deps, { error: 'temporarily_unavailable' })
+    return showRefusal(ctx, options, { error: 'temporarily_unavailable' })
   }
   const location = ctx.res.getHeader('location')
-  if (typeof location !== 'string' || location.startsWith(`${deps.consentPath}/`)) return
+  if (typeof location !== 'string' || location.startsWith(`${options.consentPath}/`)) return
   const clientId = ctx.oidc.client?.clientId
-  const known = clientId === undefined ? false : await deps.hasConsent(clientId).catch(unavailable)
+  const known =
+    clientId === undefined ? false : await options.hasConsent(clientId).catch(unavailable)
   if (known === true) return
   ctx.status = known === 'unavailable' ? 503 : 400
   ctx.remove('location')
   showRefusal(
     ctx,
-    deps,
+    options,
     known === 'unavailable' ? { error: 'server_error' } : readRefusal(location),
   )
 
   function unavailable(error: unknown): 'unavailable' {
-    deps.onFailure(error)
+    options.onFailure(error)
     ctx.set('retry-after', '5')
     return 'unavailable'
   }
@@ -144,9 +145,9 @@ function readRefusal(location: string): OAuthRefusal {
   }
 }
 
-function configure(module: EngineModule, deps: EngineDeps): Configuration {
+function configure(module: EngineModule, options: EngineOptions): Configuration {
   return {
-    adapter: deps.adapter,
+    adapter: options.adapter,
     clientAuthMethods: ['none'],
     clientDefaults: {
       // Many MCP clients send no type; their redirects are loopback addresses and private-use schemes.
@@ -157,19 +158,19 @@ function configure(module: EngineModule, deps: EngineDeps): Configuration {
       token_endpoint_auth_method: 'none',
     },
     clockTolerance: 0,
-    cookies: makeCookies(deps),
+    cookies: makeCookies(options),
     expiresWithSession: async () => false,
-    features: makeFeatures(module, deps),
-    fetch: (input) => deps.fetch(String(input)),
+    features: makeFeatures(module, options),
+    fetch: (input) => options.fetch(String(input)),
     fetchResponseBodyLimits: { 'client_id metadata document': maxDocumentBytes },
     findAccount: async (_ctx, accountId) =>
-      (await deps.userExists(accountId))
+      (await options.userExists(accountId))
         ? { accountId, claims: async () => ({ sub: accountId }) }
         : undefined,
     interactions: {
       policy: makePolicy(module),
       // A path, so that the browser keeps its host when this machine has several names.
-      url: async (_ctx, interaction) => `${deps.consentPath}/${interaction.uid}`,
+      url: async (_ctx, interaction) => `${options.consentPath}/${interaction.uid}`,
     },
     // Many MCP clients never request `offline_access`: without this they would sign in every 15 minutes.
     issueRefreshToken: async (_ctx, client) => client.grantTypeAllowed('refresh_token'),
@@ -183,7 +184,7 @@ function configure(module: EngineModule, deps: EngineDeps): Configuration {
       const asked = ctx.accepts('html', 'json')
       const refusal = { ...out } as unknown as OAuthRefusal
       if (asked === 'json') ctx.body = refusal
-      else showRefusal(ctx, deps, refusal)
+      else showRefusal(ctx, options, refusal)
     },
     responseTypes: ['code'],
     revokeGrantPolicy: () => true,
@@ -203,15 +204,15 @@ function configure(module: EngineModule, deps: EngineDeps): Configuration {
   }
 }
 
-function makeFeatures(module: EngineModule, deps: EngineDeps): Configuration['features'] {
-  const resource = toResource(deps.origins)
+function makeFeatures(module: EngineModule, options: EngineOptions): Configuration['features'] {
+  const resource = toResource(options.origins)
   const off = { enabled: false }
   return {
     clientIdMetadataDocument: {
       enabled: true,
       // The draft may change: with another version of it the engine refuses to start.
       ack: 'draft-02',
-      allowFetch: () => deps.mayFetch(),
+      allowFetch: () => options.mayFetch(),
       cacheDuration: { min: 300, max: 3600 },
     },
     devInteractions: off,
@@ -263,7 +264,7 @@ function makePolicy({ interactionPolicy }: EngineModule): interactionPolicy.Defa
   return policy
 }
 
-function makeCookies({ origins, cookieKey }: EngineDeps): Configuration['cookies'] {
+function makeCookies({ origins, cookieKey }: EngineOptions): Configuration['cookies'] {
   const secure = origins.auth.startsWith('https:')
   const attributes = { httpOnly: true, sameSite: 'lax', secure, signed: true, path: '/' } as const
   return {

@@ -23,14 +23,14 @@ const Written = z.object({
 /** The engine's tokens are 43 characters of this alphabet; anything else is refused without a lookup. */
 const shape = /^[\w-]{43}$/
 
-export interface TokenDeps {
+export interface TokensOptions {
   readonly store: OAuthStore
   readonly clock: Clock
   /** The only audience that is accepted. */
   readonly resource: () => string
 }
 
-export function makeTokenReader({ store, clock, resource }: TokenDeps): TokenReader {
+export function makeTokenReader({ store, clock, resource }: TokensOptions): TokenReader {
   return {
     noteUse: ({ grantId }, at) => store.touchGrant(toRowId('Grant', grantId), at),
     async find(token) {

@@ -4,7 +4,7 @@
  */
 
 import { type By, bySystem, type Visitor } from '#contract/actor.ts'
-import type { ActionParts } from '../action-parts.ts'
+import type { AuthActionOptions } from '../action-options.ts'
 import { hashSecret, mintAccess } from './tokens.ts'
 
 export interface ProgramAccess {
@@ -15,11 +15,11 @@ export interface ProgramAccess {
 /** Null: the token is unknown, spent, revoked, or has ended. */
 export type ClaimProgram = (by: By<Visitor>, secret: string) => Promise<ProgramAccess | null>
 
-export function makeClaimProgram(deps: ActionParts): ClaimProgram {
+export function makeClaimProgram(options: AuthActionOptions): ClaimProgram {
   return async (by, secret) => {
     const { user, password, hash } = mintAccess()
-    const at = deps.clock.now()
-    return deps.store.transact(async (tx) => {
+    const at = options.clock.now()
+    return options.store.transact(async (tx) => {
       const claimed = await tx.programs.claim({
         setupHash: hashSecret(secret),
         accessHash: hash,

@@ -10,7 +10,7 @@ import { nameText, parseInput } from '#contract/input.ts'
 import { type ConnectionId, parseUuid, type UserId } from '#kernel/ids.ts'
 import type { ProgramRow } from '#store/ports/programs.ts'
 import type { StoreRows } from '#store/ports/store.ts'
-import type { ActionParts } from '../action-parts.ts'
+import type { AuthActionOptions } from '../action-options.ts'
 import { hashSecret, mintSetupSecret } from './tokens.ts'
 
 export const setupLifeMs = 24 * 3_600_000
@@ -36,13 +36,13 @@ export type CreateProgram = (
   input: unknown,
 ) => Promise<{ readonly row: ProgramRow; readonly secret: string }>
 
-export function makeCreateProgram(deps: ActionParts): CreateProgram {
+export function makeCreateProgram(options: AuthActionOptions): CreateProgram {
   return async (by, userId, raw) => {
     const { name, connections } = parseInput(NewProgramInput, raw)
     if (!mayActFor(by, userId)) throw apiError('user_not_found')
     const secret = mintSetupSecret()
-    const at = deps.clock.now()
-    const row = await deps.store.transact(async (tx) => {
+    const at = options.clock.now()
+    const row = await options.store.transact(async (tx) => {
       const made = await tx.programs.create({
         userId,
         name,

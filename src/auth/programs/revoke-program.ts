@@ -4,15 +4,15 @@ import { type By, mayActFor } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
 import type { ProgramId } from '#kernel/ids.ts'
 import type { ProgramRow } from '#store/ports/programs.ts'
-import type { ActionParts } from '../action-parts.ts'
+import type { AuthActionOptions } from '../action-options.ts'
 
 /** @throws ApiError `program_not_found`. */
 export type RevokeProgram = (by: By, id: ProgramId) => Promise<ProgramRow>
 
-export function makeRevokeProgram(deps: ActionParts): RevokeProgram {
+export function makeRevokeProgram(options: AuthActionOptions): RevokeProgram {
   return (by, id) =>
-    deps.store.transact(async (tx) => {
-      const at = deps.clock.now()
+    options.store.transact(async (tx) => {
+      const at = options.clock.now()
       const row = await tx.programs.revoke(id, at)
       // Thrown inside the transaction, so that another user's program is not changed.
       if (row === null || !mayActFor(by, row.userId)) throw apiError('program_not_found')

@@ -14,7 +14,7 @@ import type { Store } from '#store/ports/store.ts'
 import type { UserRow } from '#store/ports/users.ts'
 import type { Attempts } from './attempts.ts'
 import type { Browsers } from './browsers.ts'
-import { type Invite, type InviteDeps, makeInvite } from './invite.ts'
+import { type Invite, type InviteOptions, makeInvite } from './invite.ts'
 import { isAcceptable, type Passwords } from './password.ts'
 import {
   busy,
@@ -58,7 +58,7 @@ export type JudgedToken = FoundToken & { readonly replaces: UserId | null }
 export type ConfirmResult = { readonly kind: 'done' } | { readonly kind: 'others' } | Void
 
 export interface ByMail {
-  readonly signUp: InviteDeps['signUp']
+  readonly signUp: InviteOptions['signUp']
   /** There is a mail server. */
   readonly isMailed: boolean
   readonly invite: Invite
@@ -86,8 +86,8 @@ export interface ByMail {
   sendConfirmation(by: By<Person>): Promise<boolean>
 }
 
-export interface ByMailDeps extends InviteDeps {
-  readonly store: InviteDeps['store'] & Pick<Store, 'endpoints' | 'deliveries'>
+export interface ByMailOptions extends InviteOptions {
+  readonly store: InviteOptions['store'] & Pick<Store, 'endpoints' | 'deliveries'>
   readonly passwords: Passwords
   readonly attempts: Attempts
   readonly browsers: Browsers
@@ -95,41 +95,41 @@ export interface ByMailDeps extends InviteDeps {
   readonly leastMs?: number
 }
 
-export function makeByMail(deps: ByMailDeps): ByMail {
-  const isMailed = deps.print === null
+export function makeByMail(options: ByMailOptions): ByMail {
+  const isMailed = options.print === null
   return {
-    signUp: deps.signUp,
+    signUp: options.signUp,
     isMailed,
-    invite: makeInvite(deps),
-    find: (kind, token) => judgeToken(deps, kind, token),
-    accept: (by, token, input, browser) => accept(deps, by, { token, input, browser }),
-    askForPassword: (by, email) => askForPassword(deps, by, email),
-    choosePassword: (by, token, newPassword) => choosePassword(deps, by, token, newPassword),
-    confirm: (by, token) => confirm(deps, by, token),
+    invite: makeInvite(options),
+    find: (kind, token) => judgeToken(options, kind, token),
+    accept: (by, token, input, browser) => accept(options, by, { token, input, browser }),
+    askForPassword: (by, email) => askForPassword(options, by, email),
+    choosePassword: (by, token, newPassword) => choosePassword(options, by, token, newPassword),
+    confirm: (by, token) => confirm(options, by, token),
     async sendConfirmation({ actor }) {
-      const user = await deps.store.users.find(actor.userId)
+      const user = await options.store.users.find(actor.userId)
       if (!isMailed || user === null || user.emailConfirmedAt !== null) return false
-      if (!(await deps.attempts.ofMail('confirmation', user.email))) return false
+      if (!(await options.attempts.ofMail('confirmation', user.email))) return false
       const about = { userId: user.id, email: user.email }
-      const made = await deps.store.transact((tx) => makeUrl(deps, tx, 'confirmation', about))
+      const made = await options.store.transact((tx) => makeUrl(options, tx, 'confirmation', about))
       return made !== null
     },
   }
 }
 
 async function judgeToken(
-  deps: ByMailDeps,
+  options: ByMailOptions,
   kind: SingleUseKind,
   token: string,
 ): Promise<JudgedToken> {
-  const found = await findToken(deps, kind, token)
-  if (found.kind === 'void' || !provesAddress(deps, kind)) return { ...found, replaces: null }
-  const user = await deps.store.users.find(found.row.userId ?? found.row.email)
+  const found = await findToken(options, kind, token)
+  if (found.kind === 'void' || !provesAddress(options, kind)) return { ...found, replaces: null }
+  const user = await options.store.users.find(found.row.userId ?? found.row.email)
   return { ...found, replaces: user?.emailConfirmedAt === null ? user.id : null }
 }
 
 /** A link of the log proves nothing about an address; an invitation is the word of the operator. */
-function provesAddress({ print }: ByMailDeps, kind: SingleUseKind): boolean {
+function provesAddress({ print }: ByMailOptions, kind: SingleUseKind): boolean {
   return kind === 'invitation' || (kind === 'reset' && print === null)
 }
 
@@ -153,14 +153,14 @@ interface Accepting {
 }
 
 async function accept(
-  deps: ByMailDeps,
+  options: ByMailOptions,
   { actor }: By<Visitor>,
   { token, input, browser }: Accepting,
 ): Promise<AcceptResult> {
-  if (deps.signUp === 'closed') return { kind: 'closed' }
-  const wait = await deps.attempts.ofAddress(actor.address)
+  if (options.signUp === 'closed') return { kind: 'closed' }
+  const wait = await options.attempts.ofAddress(actor.address)
   if (wait !== null) return { kind: 'slow_down', retryAfterSeconds: wait }
-  const found = await judgeToken(deps, 'invitation', token)
+  const found = await judgeToken(options, 'invitation', token)
   if (found.kind === 'void') return found
   const parsed = AcceptInput.safeParse(input)
   if (!parsed.success) {
@@ -168,15 +168,15 @@ async function accept(
     const problems = { ...(name && { name: name[0] }), ...(password && { password: password[0] }) }
     return { kind: 'invalid', problems: problems as Record<string, string> }
   }
-  const passwordHash = await hashFor(deps, actor, parsed.data.password)
+  const passwordHash = await hashFor(options, actor, parsed.data.password)
   if (passwordHash === null) return busy
-  if (found.replaces !== null) await thinOut(deps.store, found.replaces)
-  const made = await addInvited(deps, actor, token, { ...parsed.data, passwordHash })
+  if (found.replaces !== null) await thinOut(options.store, found.replaces)
+  const made = await addInvited(options, actor, token, { ...parsed.data, passwordHash })
   if (made === 'taken') return { kind: 'taken' }
-  if (made === null) return asVoid(await findToken(deps, 'invitation', token))
+  if (made === null) return asVoid(await findToken(options, 'invitation', token))
   const proven = { stored: passwordHash, code: null }
   const source = { address: actor.address, browser }
-  return { kind: 'made', ...completeSignIn(deps, made, proven, source) }
+  return { kind: 'made', ...completeSignIn(options, made, proven, source) }
 }
 
 /** Rolls the use of an invitation back. */
@@ -185,15 +185,15 @@ class TakenError extends Error {
 }
 
 async function addInvited(
-  deps: ByMailDeps,
+  options: ByMailOptions,
   actor: Visitor,
   token: string,
   given: { readonly name: string; readonly passwordHash: string },
 ): Promise<UserRow | 'taken' | null> {
-  const at = deps.clock.now()
+  const at = options.clock.now()
   try {
-    return await deps.store.transact(async (tx) => {
-      const row = await useToken(deps, tx, 'invitation', token)
+    return await options.store.transact(async (tx) => {
+      const row = await useToken(options, tx, 'invitation', token)
       if (row === null) return null
       const user = await addProven(tx, { actor, email: row.email, ...given, at })
       if (user === 'taken') throw new TakenError('the invited address has an account')
@@ -210,30 +210,30 @@ const defaultLeastMs = 400
 const maxGivenEmail = 1024
 
 async function askForPassword(
-  deps: ByMailDeps,
+  options: ByMailOptions,
   { actor }: By<Visitor>,
   given: string,
 ): Promise<{ readonly kind: 'asked' } | TryLater> {
-  const wait = await deps.attempts.ofAddress(actor.address)
+  const wait = await options.attempts.ofAddress(actor.address)
   if (wait !== null) return { kind: 'slow_down', retryAfterSeconds: wait }
   // The work for an account takes longer than for none: the answer waits for a time above both.
-  const least = sleep(deps.leastMs ?? defaultLeastMs)
-  await sendReset(deps, actor, tidyEmail(given))
+  const least = sleep(options.leastMs ?? defaultLeastMs)
+  await sendReset(options, actor, tidyEmail(given))
   await least
   return { kind: 'asked' }
 }
 
-async function sendReset(deps: ByMailDeps, actor: Visitor, email: string): Promise<void> {
+async function sendReset(options: ByMailOptions, actor: Visitor, email: string): Promise<void> {
   const isAddress = email.includes('@') && email.length <= maxGivenEmail && !/\p{Cc}/u.test(email)
-  const user = isAddress ? await deps.store.users.find(email) : null
-  if (user === null || !(await deps.attempts.ofMail('reset', user.email))) return
+  const user = isAddress ? await options.store.users.find(email) : null
+  if (user === null || !(await options.attempts.ofMail('reset', user.email))) return
   const about = { userId: user.id, email: user.email }
-  const made = await deps.store
+  const made = await options.store
     .transact(async (tx) => {
-      const url = await makeUrl(deps, tx, 'reset', about)
+      const url = await makeUrl(options, tx, 'reset', about)
       if (url === null) return null
       const entry = { action: 'account.asked-for-password', userId: user.id } as const
-      await tx.audit({ at: deps.clock.now(), actor, ...entry, details: {} })
+      await tx.audit({ at: options.clock.now(), actor, ...entry, details: {} })
       return url
     })
     .catch((error: unknown) => {
@@ -241,56 +241,56 @@ async function sendReset(deps: ByMailDeps, actor: Visitor, email: string): Promi
       if (error instanceof OwnerGoneError) return null
       throw error
     })
-  if (made !== null) deps.print?.({ kind: 'reset', email: user.email, ...made })
+  if (made !== null) options.print?.({ kind: 'reset', email: user.email, ...made })
 }
 
 async function choosePassword(
-  deps: ByMailDeps,
+  options: ByMailOptions,
   { actor }: By<Visitor>,
   token: string,
   newPassword: string,
 ): Promise<ChooseResult> {
-  const wait = await deps.attempts.ofAddress(actor.address)
+  const wait = await options.attempts.ofAddress(actor.address)
   if (wait !== null) return { kind: 'slow_down', retryAfterSeconds: wait }
-  const found = await judgeToken(deps, 'reset', token)
+  const found = await judgeToken(options, 'reset', token)
   if (found.kind === 'void') return found
   if (!isAcceptable(newPassword)) return { kind: 'invalid', problem: problemOf.password }
-  const hash = await hashFor(deps, actor, newPassword)
+  const hash = await hashFor(options, actor, newPassword)
   if (hash === null) return busy
-  if (found.replaces !== null) await thinOut(deps.store, found.replaces)
-  const at = deps.clock.now()
-  const userId = await deps.store.transact(async (tx): Promise<UserId | null> => {
-    const row = await useToken(deps, tx, 'reset', token)
+  if (found.replaces !== null) await thinOut(options.store, found.replaces)
+  const at = options.clock.now()
+  const userId = await options.store.transact(async (tx): Promise<UserId | null> => {
+    const row = await useToken(options, tx, 'reset', token)
     if (row === null || row.userId === null) return null
     const { userId, email } = row
-    if (provesAddress(deps, 'reset')) {
+    if (provesAddress(options, 'reset')) {
       const made = await addProven(tx, { actor, email, name: null, passwordHash: hash, at })
       if (made !== 'taken') return made.id
     }
     return (await storePassword(tx, { actor, userId, hash, at })) ? userId : null
   })
-  if (userId === null) return asVoid(await findToken(deps, 'reset', token))
-  await deps.attempts.forgive({ kind: 'account', userId })
+  if (userId === null) return asVoid(await findToken(options, 'reset', token))
+  await options.attempts.forgive({ kind: 'account', userId })
   return { kind: 'done' }
 }
 
 async function confirm(
-  deps: ByMailDeps,
+  options: ByMailOptions,
   { actor }: By<Person>,
   token: string,
 ): Promise<ConfirmResult> {
-  const found = await findToken(deps, 'confirmation', token)
+  const found = await findToken(options, 'confirmation', token)
   if (found.kind === 'void') return found
   const { userId } = actor
   if (found.row.userId !== userId) return { kind: 'others' }
-  const at = deps.clock.now()
-  const isDone = await deps.store.transact(async (tx) => {
-    if ((await useToken(deps, tx, 'confirmation', token)) === null) return false
+  const at = options.clock.now()
+  const isDone = await options.store.transact(async (tx) => {
+    if ((await useToken(options, tx, 'confirmation', token)) === null) return false
     if (!(await tx.users.confirmEmail(userId, at))) return false
     await tx.audit({ at, actor, action: 'account.confirmed', userId, details: {} })
     return true
   })
-  return isDone ? { kind: 'done' } : asVoid(await findToken(deps, 'confirmation', token))
+  return isDone ? { kind: 'done' } : asVoid(await findToken(options, 'confirmation', token))
 }
 
 /** Another request used the link in the meantime, or its user is being deleted. */
@@ -300,7 +300,7 @@ function asVoid(found: FoundToken): Void {
 
 /** Null: the queue is full. */
 function hashFor(
-  { passwords }: ByMailDeps,
+  { passwords }: ByMailOptions,
   { address }: Visitor,
   password: string,
 ): Promise<string | null> {

@@ -12,7 +12,7 @@ import {
   busy,
   isRightPassword,
   noteRefusal,
-  type ProofParts,
+  type ProofOptions,
   type Source,
   type TryLater,
   toFound,
@@ -52,33 +52,33 @@ export type ChangePassword = (
   source: Source & { readonly agent: string | null },
 ) => Promise<ChangedPassword>
 
-export function makeChangePassword(parts: ProofParts): ChangePassword {
-  const { store } = parts
+export function makeChangePassword(options: ProofOptions): ChangePassword {
+  const { store } = options
   return async (by, input, source) => {
     const given = parseInput(PasswordsInput, input)
     if (!isAcceptable(given.newPassword)) return { kind: 'unacceptable' }
     const user = await store.users.find(by.actor.userId)
     const stored = await store.sessions.findPassword(by.actor.userId)
     if (user === null || stored === null) return { kind: 'ended' }
-    const find = async () => toFound(parts, user, stored, source)
-    return tryProof<ChangedPassword>(parts, source.address, find, async (found) => {
-      const isRight = await isRightPassword(parts, found, given.password, source)
+    const find = async () => toFound(options, user, stored, source)
+    return tryProof<ChangedPassword>(options, source.address, find, async (found) => {
+      const isRight = await isRightPassword(options, found, given.password, source)
       if (isRight === null) return busy
       if (!isRight) {
-        await noteRefusal(parts, user.id, 'account', source)
+        await noteRefusal(options, user.id, 'account', source)
         return { kind: 'refused' }
       }
-      const hash = await parts.passwords
+      const hash = await options.passwords
         .hash(given.newPassword, toTurn(source, found.subject))
         .catch(whenBusy)
-      return hash === null ? busy : replace(parts, by, { stored, hash }, source)
+      return hash === null ? busy : replace(options, by, { stored, hash }, source)
     })
   }
 }
 
 /** One transaction: the old sessions end, the new one of this browser begins, and the audit says so. */
 async function replace(
-  { store, clock, attempts, browsers }: ProofParts,
+  { store, clock, attempts, browsers }: ProofOptions,
   { actor }: By<Person>,
   { stored, hash }: { readonly stored: string; readonly hash: string },
   source: Source & { readonly agent: string | null },

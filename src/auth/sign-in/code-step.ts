@@ -12,7 +12,7 @@ import {
   type CompletedSignIn,
   completeSignIn,
   noteRefusal,
-  type ProofParts,
+  type ProofOptions,
   type Source,
   type TryLater,
   toCodeFound,
@@ -42,7 +42,7 @@ type Note = z.infer<typeof Note>
 
 /** Text for a cookie, which says that this person's present password was given. */
 export function makeNote(
-  { sealer, clock }: ProofParts,
+  { sealer, clock }: ProofOptions,
   userId: UserId,
   stored: string,
   binding: string,
@@ -54,18 +54,18 @@ export function makeNote(
 }
 
 /** True while the code may be given with this note. */
-export function isValidNote(parts: ProofParts, note: string | null, binding: string): boolean {
-  return openNote(parts, note, binding) !== null
+export function isValidNote(options: ProofOptions, note: string | null, binding: string): boolean {
+  return openNote(options, note, binding) !== null
 }
 
 /** Checks the code of the person whose password was given. Consuming it is up to the start of the session. */
 export async function giveCode(
-  parts: ProofParts,
+  options: ProofOptions,
   given: { readonly note: string | null; readonly code: string },
   source: Source & NoteHolder,
 ): Promise<CodeResult> {
-  const { store, clock } = parts
-  const note = openNote(parts, given.note, source.binding)
+  const { store, clock } = options
+  const note = openNote(options, given.note, source.binding)
   const userId = note === null ? null : parseUuid<UserId>(note.user)
   const user = userId === null ? null : await store.users.find(userId)
   const stored = user === null ? null : await store.sessions.findPassword(user.id)
@@ -73,17 +73,17 @@ export async function giveCode(
   if (user === null || stored === null || digest(stored) !== note?.password) return expired
   if (!(await store.secondFactors.has(user.id))) return expired
   return tryProof(
-    parts,
+    options,
     source.address,
-    async () => toCodeFound(parts, user, stored, source),
+    async () => toCodeFound(options, user, stored, source),
     async (): Promise<CodeResult> => {
       const code = await readCode(store, user.id, given.code, clock.now())
       if (code !== null) {
         // Now the whole proof is given: wrong passwords before it do not count any more.
-        await parts.attempts.forgive(toFound(parts, user, stored, source).subject)
-        return { kind: 'in', ...completeSignIn(parts, user, { stored, code }, source) }
+        await options.attempts.forgive(toFound(options, user, stored, source).subject)
+        return { kind: 'in', ...completeSignIn(options, user, { stored, code }, source) }
       }
-      await noteRefusal(parts, user.id, 'code', source)
+      await noteRefusal(options, user.id, 'code', source)
       return { kind: 'refused' }
     },
   )
@@ -92,7 +92,7 @@ export async function giveCode(
 const expired = { kind: 'expired' } as const
 
 function openNote(
-  { sealer, clock }: ProofParts,
+  { sealer, clock }: ProofOptions,
   text: string | null,
   binding: string,
 ): Note | null {

@@ -7,7 +7,7 @@ import type { By, Operator } from '#contract/actor.ts'
 import { isEmail, tidyEmail } from '#contract/email.ts'
 import { apiError } from '#contract/errors.ts'
 import { parseInput } from '#contract/input.ts'
-import { type MadeUrl, makeUrl, type SingleUseDeps } from './single-use.ts'
+import { type MadeUrl, makeUrl, type SingleUseOptions } from './single-use.ts'
 
 export interface Invitation extends MadeUrl {
   readonly email: string
@@ -19,7 +19,7 @@ export interface Invitation extends MadeUrl {
  */
 export type Invite = (by: By<Operator>, input: unknown) => Promise<Invitation>
 
-export interface InviteDeps extends SingleUseDeps {
+export interface InviteOptions extends SingleUseOptions {
   readonly signUp: 'open' | 'invite' | 'closed'
 }
 
@@ -27,13 +27,13 @@ export const InvitationInput = z.strictObject({
   email: z.string('must be text').transform(tidyEmail).refine(isEmail, 'must be an e-mail address'),
 })
 
-export function makeInvite(deps: InviteDeps): Invite {
+export function makeInvite(options: InviteOptions): Invite {
   return async ({ actor }, raw) => {
     const { email } = parseInput(InvitationInput, raw)
-    if (deps.signUp === 'closed') throw apiError('sign_up_closed')
-    const made = await deps.store.transact(async (tx) => {
+    if (options.signUp === 'closed') throw apiError('sign_up_closed')
+    const made = await options.store.transact(async (tx) => {
       if ((await tx.users.find(email, { deleting: true })) !== null) throw apiError('email_taken')
-      const invited = await makeUrl(deps, tx, 'invitation', { userId: null, email })
+      const invited = await makeUrl(options, tx, 'invitation', { userId: null, email })
       if (invited === null) {
         throw apiError('rate_limited', {
           message: 'This address was invited too often today; use the newest invitation',
@@ -42,10 +42,10 @@ export function makeInvite(deps: InviteDeps): Invite {
       }
       // No address: there is no account yet.
       const entry = { actor, action: 'users.invite', userId: null, details: {} } as const
-      await tx.audit({ at: deps.clock.now(), ...entry })
+      await tx.audit({ at: options.clock.now(), ...entry })
       return invited
     })
-    deps.print?.({ kind: 'invitation', email, ...made })
+    options.print?.({ kind: 'invitation', email, ...made })
     return { email, ...made }
   }
 }

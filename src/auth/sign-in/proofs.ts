@@ -39,7 +39,7 @@ export interface Source {
   readonly browser: string | null
 }
 
-export interface ProofParts {
+export interface ProofOptions {
   readonly store: Store
   readonly clock: Clock
   readonly passwords: Passwords
@@ -68,7 +68,7 @@ const maxTypedPassword = 1024
  * nowhere else: otherwise one address could use up the failures that an account is allowed.
  */
 export async function tryProof<Result extends { readonly kind: string }>(
-  { attempts }: ProofParts,
+  { attempts }: ProofOptions,
   address: string,
   find: () => Promise<AttemptTarget>,
   check: (found: AttemptTarget) => Promise<Result>,
@@ -103,7 +103,7 @@ async function settling<Result extends { readonly kind: string }>(
 
 /** The account with its counter: that of this browser where the account's owner signed in with it before. */
 export function toFound(
-  { browsers }: ProofParts,
+  { browsers }: ProofOptions,
   user: UserRow,
   stored: string | null,
   source: Source,
@@ -119,18 +119,18 @@ export function toFound(
 
 /** The same for an attempt at a code. */
 export function toCodeFound(
-  parts: ProofParts,
+  options: ProofOptions,
   user: UserRow,
   stored: string | null,
   source: Source,
 ): AttemptTarget {
-  const isKnown = toFound(parts, user, stored, source).subject.kind === 'browser'
+  const isKnown = toFound(options, user, stored, source).subject.kind === 'browser'
   return { user, stored, subject: { kind: 'code', userId: user.id, isKnown } }
 }
 
 /** Null when the hashing queue is full. It takes as long for an account that does not exist. */
 export function isRightPassword(
-  { passwords }: ProofParts,
+  { passwords }: ProofOptions,
   { stored, subject }: AttemptTarget,
   password: string,
   source: Source,
@@ -142,7 +142,7 @@ export function isRightPassword(
 
 /** Writes down that a password or a code was wrong, or that a right password was not enough. */
 export async function noteRefusal(
-  { store, clock }: ProofParts,
+  { store, clock }: ProofOptions,
   userId: UserId | null,
   refused: AuditDetails[typeof refusedSignIn]['refused'],
   { address }: Source,
@@ -153,7 +153,7 @@ export async function noteRefusal(
 
 /** @param code the code that was given besides the password; null for an account without a second factor. */
 export function completeSignIn(
-  { browsers }: Pick<ProofParts, 'browsers'>,
+  { browsers }: Pick<ProofOptions, 'browsers'>,
   user: UserRow,
   { stored, code }: { readonly stored: string; readonly code: RightCode | null },
   { browser }: Source,

@@ -12,11 +12,11 @@ import { apiError } from '#contract/errors.ts'
 import { parseInput } from '#contract/input.ts'
 import type { SessionId, UserId } from '#kernel/ids.ts'
 import { SealError } from '#store/seal.ts'
-import type { ActionParts } from '../action-parts.ts'
+import type { AuthActionOptions } from '../action-options.ts'
 import { consumeCode, readCode, toPlain } from './check-code.ts'
 import {
   noteRefusal,
-  type ProofParts,
+  type ProofOptions,
   type Source,
   type TryLater,
   toCodeFound,
@@ -79,8 +79,8 @@ type Pending = z.infer<typeof Pending>
 const OnInput = z.strictObject({ setUp: z.string('must be text'), code: z.string('must be text') })
 const OffInput = z.strictObject({ code: z.string('must be text') })
 
-export function makeSecondFactors(parts: ProofParts): SecondFactors {
-  const { store, clock, sealer } = parts
+export function makeSecondFactors(options: ProofOptions): SecondFactors {
+  const { store, clock, sealer } = options
 
   function seal(sessionId: SessionId, pending: Pending): string {
     const bytes = Buffer.from(JSON.stringify(pending), 'utf8')
@@ -124,15 +124,15 @@ export function makeSecondFactors(parts: ProofParts): SecondFactors {
       const secret = openSecret(by, text)
       if (secret === null || idOf(secret) !== given.setUp) return { kind: 'expired' }
       const step = findStep(secret, toPlain(given.code), clock.now())
-      return step === null ? { kind: 'refused' } : storeFactor(parts, by, { secret, step })
+      return step === null ? { kind: 'refused' } : storeFactor(options, by, { secret, step })
     },
-    renewCodes: (by) => renewCodes(parts, by),
-    switchOff: (by, input, source) => switchOff(parts, by, parseInput(OffInput, input), source),
+    renewCodes: (by) => renewCodes(options, by),
+    switchOff: (by, input, source) => switchOff(options, by, parseInput(OffInput, input), source),
   }
 }
 
 async function storeFactor(
-  { store, clock }: ProofParts,
+  { store, clock }: ProofOptions,
   { actor }: By<Person>,
   factor: { readonly secret: Uint8Array; readonly step: number },
 ): Promise<SwitchedOn> {
@@ -150,7 +150,7 @@ async function storeFactor(
 }
 
 async function renewCodes(
-  { store, clock }: ProofParts,
+  { store, clock }: ProofOptions,
   { actor }: By<Person>,
 ): Promise<readonly string[] | null> {
   const { userId } = actor
@@ -164,18 +164,18 @@ async function renewCodes(
 }
 
 async function switchOff(
-  parts: ProofParts,
+  options: ProofOptions,
   { actor }: By<Person>,
   { code: typed }: z.infer<typeof OffInput>,
   source: Source,
 ): Promise<SwitchedOff> {
-  const { store, clock } = parts
+  const { store, clock } = options
   const { userId } = actor
   const user = await store.users.find(userId)
   if (user === null || !(await store.secondFactors.has(userId))) return { kind: 'none' }
   const stored = await store.sessions.findPassword(userId)
-  const find = async () => toCodeFound(parts, user, stored, source)
-  return tryProof<SwitchedOff>(parts, source.address, find, async () => {
+  const find = async () => toCodeFound(options, user, stored, source)
+  return tryProof<SwitchedOff>(options, source.address, find, async () => {
     const code = await readCode(store, userId, typed, clock.now())
     const isOff =
       code !== null &&
@@ -188,7 +188,7 @@ async function switchOff(
         return true
       }))
     if (isOff) return { kind: 'in' }
-    await noteRefusal(parts, userId, 'code', source)
+    await noteRefusal(options, userId, 'code', source)
     return { kind: 'refused' }
   })
 }
@@ -197,13 +197,13 @@ async function switchOff(
 export type ResetSecondFactor = (by: By<Operator | System>, userId: UserId) => Promise<void>
 
 /** Repeating it changes nothing and writes nothing. */
-export function makeResetSecondFactor(deps: ActionParts): ResetSecondFactor {
+export function makeResetSecondFactor(options: AuthActionOptions): ResetSecondFactor {
   return ({ actor }, userId) =>
-    deps.store.transact(async (tx) => {
+    options.store.transact(async (tx) => {
       if ((await tx.users.find(userId)) === null) throw apiError('user_not_found')
       if (!(await tx.secondFactors.delete(userId))) return
       const about = { action: 'users.reset-second-factor', userId, details: {} } as const
-      await tx.audit({ at: deps.clock.now(), actor, ...about })
+      await tx.audit({ at: options.clock.now(), actor, ...about })
     })
 }
 

@@ -9,7 +9,7 @@ import { apiError } from '#contract/errors.ts'
 import { parseInput } from '#contract/input.ts'
 import type { UserId } from '#kernel/ids.ts'
 import type { StoreRows } from '#store/ports/store.ts'
-import type { ActionParts } from '../action-parts.ts'
+import type { AuthActionOptions } from '../action-options.ts'
 import { isAcceptable, type Passwords } from './password.ts'
 
 /** Never repeated in a message, like every refused value. */
@@ -23,7 +23,7 @@ export const PasswordInput = z.strictObject({ password })
 export type SetPassword = (by: By, userId: UserId, input: unknown) => Promise<void>
 
 export function makeSetPassword(
-  deps: ActionParts & {
+  options: AuthActionOptions & {
     readonly passwords: Passwords
     readonly forgive: (userId: UserId) => Promise<void>
   },
@@ -32,12 +32,12 @@ export function makeSetPassword(
     const input = parseInput(PasswordInput, raw)
     if (!mayActFor(by, userId)) throw apiError('user_not_found')
     // Hash before the transaction: hashing is slow and would hold the transaction open.
-    const hash = await deps.passwords.hash(input.password)
-    await deps.store.transact(async (tx) => {
-      const change = { actor: by.actor, userId, hash, at: deps.clock.now() }
+    const hash = await options.passwords.hash(input.password)
+    await options.store.transact(async (tx) => {
+      const change = { actor: by.actor, userId, hash, at: options.clock.now() }
       if (!(await storePassword(tx, change))) throw apiError('user_not_found')
     })
-    await deps.forgive(userId)
+    await options.forgive(userId)
   }
 }
 

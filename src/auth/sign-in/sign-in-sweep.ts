@@ -24,12 +24,12 @@ const kept = {
 } as const
 
 /** Every sweep runs every ten minutes. */
-export function makeSignInSweep(parts: {
+export function makeSignInSweep(options: {
   readonly sessions: Pick<Sessions, 'sweep'>
   readonly store: Pick<Store, 'auditLog' | 'linkings'>
   readonly clock: Clock
 }): PeriodicTask {
-  const { sessions, store, clock } = parts
+  const { sessions, store, clock } = options
   const sweepAudit = (kind: keyof typeof kept) => {
     const { maxAgeMs, ...counts } = kept[kind]
     const before = clock.now() - maxAgeMs

@@ -28,7 +28,7 @@ import {
   completeSignIn,
   isRightPassword,
   noteRefusal,
-  type ProofParts,
+  type ProofOptions,
   type Source,
   type TryLater,
   toFound,
@@ -130,7 +130,7 @@ const SignUpInput = z.strictObject({
 })
 type SignUpInput = z.infer<typeof SignUpInput>
 
-type Parts = SignInsOptions & ProofParts
+type Parts = SignInsOptions & ProofOptions
 
 export function makeSignIns(options: SignInsOptions): SignIns {
   const { store, clock, windows, passwords, secrets } = options

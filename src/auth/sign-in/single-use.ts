@@ -28,7 +28,7 @@ export type PrintUrl = (
   made: MadeUrl & { readonly kind: SingleUseKind; readonly email: string },
 ) => void
 
-export interface SingleUseDeps {
+export interface SingleUseOptions {
   readonly store: Pick<Store, 'transact' | 'singleUse' | 'users'>
   readonly clock: Clock
   /** The public origin of the pages, without a trailing slash. */
@@ -54,7 +54,7 @@ interface Addressee {
 
 /** Stores a link and queues its mail; null: the address had too many. Without mail, the caller prints it. */
 export async function makeUrl(
-  { clock, origin }: Pick<SingleUseDeps, 'clock' | 'origin'>,
+  { clock, origin }: Pick<SingleUseOptions, 'clock' | 'origin'>,
   tx: Pick<StoreRows, 'singleUse' | 'mails'>,
   kind: SingleUseKind,
   { userId, email }: Addressee,
@@ -74,7 +74,7 @@ export async function makeUrl(
 
 /** Uses a link up inside a transaction; null: it is void. */
 export function useToken(
-  { clock }: Pick<SingleUseDeps, 'clock'>,
+  { clock }: Pick<SingleUseOptions, 'clock'>,
   tx: Pick<StoreRows, 'singleUse'>,
   kind: SingleUseKind,
   token: string,
@@ -84,7 +84,7 @@ export function useToken(
 
 /** Looks at a link and changes nothing. */
 export async function findToken(
-  { store, clock }: Pick<SingleUseDeps, 'store' | 'clock'>,
+  { store, clock }: Pick<SingleUseOptions, 'store' | 'clock'>,
   kind: SingleUseKind,
   token: string,
 ): Promise<FoundToken> {
@@ -103,10 +103,10 @@ export type BeginConfirmation = (
 
 /** Nothing is to be confirmed where no mail is sent. */
 export function makeBeginConfirmation(
-  deps: Pick<SingleUseDeps, 'clock' | 'origin' | 'print'>,
+  options: Pick<SingleUseOptions, 'clock' | 'origin' | 'print'>,
 ): BeginConfirmation {
   return async (tx, { id, email }) => {
-    if (deps.print === null) await makeUrl(deps, tx, 'confirmation', { userId: id, email })
+    if (options.print === null) await makeUrl(options, tx, 'confirmation', { userId: id, email })
   }
 }
 

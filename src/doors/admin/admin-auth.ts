@@ -6,16 +6,16 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { apiError } from '#contract/errors.ts'
 import { toAddressGroup } from '#kernel/addresses.ts'
-import type { AdminDoorDeps } from './deps.ts'
+import type { AdminDoorOptions } from './options.ts'
 
 const failuresPerMinute = 30
 const windowMs = 60_000
 
 /** Makes the check of the Authorization header. The token is compared by digest, in constant time. */
 export function makeTokenCheck(
-  deps: Pick<AdminDoorDeps, 'adminToken' | 'windows'>,
+  options: Pick<AdminDoorOptions, 'adminToken' | 'windows'>,
 ): (request: FastifyRequest) => Promise<void> {
-  const wanted = hash('sha256', deps.adminToken.reveal(), 'buffer')
+  const wanted = hash('sha256', options.adminToken.reveal(), 'buffer')
 
   return async (request) => {
     const header = request.headers.authorization
@@ -23,7 +23,7 @@ export function makeTokenCheck(
     // The right token is always accepted: guesses from the same address must not lock the operator out.
     if (timingSafeEqual(hash('sha256', token, 'buffer'), wanted)) return
     const bucket = `admin-token:${toAddressGroup(request.ip)}` as const
-    const state = await deps.windows.take(bucket, failuresPerMinute, windowMs)
+    const state = await options.windows.take(bucket, failuresPerMinute, windowMs)
     if (!state.allowed) {
       throw apiError('rate_limited', {
         message: 'Too many requests with a wrong admin token',
@@ -47,7 +47,7 @@ export function makeTokenCheck(
  * whose domain was pointed at 127.0.0.1 (DNS rebinding) sends its own name as Host.
  */
 export function refuseForeignHosts(
-  listener: AdminDoorDeps['listener'],
+  listener: AdminDoorOptions['listener'],
   given: string | undefined,
 ): void {
   if (!listener.isLoopback) return

@@ -6,24 +6,24 @@ import { type ConnectionOverview, readOverview } from '#connections/overview.ts'
 import { byOperator } from '#contract/actor.ts'
 import { ApiError } from '#contract/errors.ts'
 import { toConnection } from '#resources/list-connections.ts'
-import type { AdminDoorDeps } from './deps.ts'
 import type { AdminHandlers } from './handler.ts'
 import { toIsoOrNull } from './moment.ts'
+import type { AdminDoorOptions } from './options.ts'
 import { connectionNotFound, findUser } from './subjects.ts'
 import type { connectionCalls } from './table/connections.ts'
 
 export function makeConnectionHandlers(
-  deps: AdminDoorDeps,
+  options: AdminDoorOptions,
 ): AdminHandlers<keyof typeof connectionCalls> {
-  const { store, connections, runSync } = deps
+  const { store, connections, runSync } = options
   return {
     async linkConnections({ user, body }) {
-      const { id } = await findUser(deps, user)
+      const { id } = await findUser(options, user)
       const rows = await connections.linkConnections(byOperator, id, body)
       return { connections: rows.flatMap((row) => toConnection(row) ?? []) }
     },
     async listConnections({ user }) {
-      const { id } = await findUser(deps, user)
+      const { id } = await findUser(options, user)
       return { data: (await readOverview(store, id)).flatMap(toListed) }
     },
     async refreshConnection({ connection }) {
@@ -37,9 +37,7 @@ export function makeConnectionHandlers(
     },
     async removeConnection({ connection, query }, reply) {
       const removal = { endsAtProvider: query.atProvider === 'true' }
-      const done = await orNotFound(
-        connections.removeConnection(byOperator, connection, removal),
-      )
+      const done = await orNotFound(connections.removeConnection(byOperator, connection, removal))
       if (done === 'leaving') reply.header('x-connection-status', 'deleting')
       return undefined
     },

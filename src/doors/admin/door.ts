@@ -8,19 +8,19 @@ import { lazily } from '#kernel/lazily.ts'
 import { readText } from '../request-body.ts'
 import { withoutSchemas } from '../without-schemas.ts'
 import { makeTokenCheck, refuseForeignHosts } from './admin-auth.ts'
-import type { AdminDoorDeps } from './deps.ts'
 import { answerUnknownPath, makeErrorAnswer } from './errors.ts'
 import { type HealthLane, healthPaths, makeHealthLane } from './health.ts'
+import type { AdminDoorOptions } from './options.ts'
 import { addAdminRoutes } from './routes.ts'
 
-export type { AdminDoorDeps, RequestSync } from './deps.ts'
+export type { AdminDoorOptions, RequestSync } from './options.ts'
 
 /** An e-mail address of 254 characters, each of them percent-encoded. */
 const maxParamLength = 3 * 254
 
 /** Builds the door; it listens to nothing. The caller closes it. */
-export function makeAdminDoor(deps: AdminDoorDeps): FastifyInstance {
-  const answerError = makeErrorAnswer(deps.log)
+export function makeAdminDoor(options: AdminDoorOptions): FastifyInstance {
+  const answerError = makeErrorAnswer(options.log)
   const app = Fastify({
     schemaController: withoutSchemas,
     logger: false,
@@ -39,20 +39,20 @@ export function makeAdminDoor(deps: AdminDoorDeps): FastifyInstance {
   app.setNotFoundHandler(answerUnknownPath)
   app.addHook('onRequest', async (request, reply) => {
     setHeaders(request, reply)
-    refuseForeignHosts(deps.listener, request.headers.host)
+    refuseForeignHosts(options.listener, request.headers.host)
   })
   // After the token check and before the body: Fastify has its own rules for bodies by method (QUERY).
   app.addHook('preParsing', async (request, reply) => {
     if (request.is404) answerUnknownPath(request, reply)
   })
-  addHealthRoutes(app, makeHealthLane(deps))
+  addHealthRoutes(app, makeHealthLane(options))
   // Like the public document it reveals nothing, so tools read it without the token.
   const document = lazily(async () => {
     const { makeAdminOpenApi } = await import('./openapi.ts')
-    return makeAdminOpenApi(deps.describeService().version)
+    return makeAdminOpenApi(options.describeService().version)
   })
   app.get('/openapi.json', document)
-  app.register(async (admin) => addGuardedScope(admin, deps), { prefix: '/admin' })
+  app.register(async (admin) => addGuardedScope(admin, options), { prefix: '/admin' })
   return app
 }
 
@@ -75,11 +75,11 @@ function addHealthRoutes(app: FastifyInstance, health: HealthLane): void {
 /**
  * A Fastify scope of its own: its hooks guard its routes and its unknown paths, however their URL is spelled.
  */
-function addGuardedScope(admin: FastifyInstance, deps: AdminDoorDeps): void {
-  const checkToken = makeTokenCheck(deps)
+function addGuardedScope(admin: FastifyInstance, options: AdminDoorOptions): void {
+  const checkToken = makeTokenCheck(options)
   admin.addHook('onRequest', async (request) => checkToken(request))
   admin.addHook('onResponse', async (request, reply) => {
-    deps.log.info(
+    options.log.info(
       {
         requestId: request.id,
         method: request.method,
@@ -92,8 +92,8 @@ function addGuardedScope(admin: FastifyInstance, deps: AdminDoorDeps): void {
     )
   })
   admin.setNotFoundHandler(answerUnknownPath)
-  addAdminRoutes(admin, deps)
-  deps.extension?.(admin)
+  addAdminRoutes(admin, options)
+  options.extension?.(admin)
 }
 
 /** Accepts JSON only; an empty body counts as absent, whatever its declared type. */

@@ -8,12 +8,12 @@ import { type ApiError, apiError, toEnvelope } from '#contract/errors.ts'
 import type { RequestHandler } from '../listener.ts'
 import { toApiError } from '../refusal.ts'
 import { refuseForeignHosts } from './admin-auth.ts'
-import type { AdminDoorDeps } from './deps.ts'
+import type { AdminDoorOptions } from './options.ts'
 
 const checkTimeoutMs = 2000
 const json = 'application/json; charset=utf-8'
 
-export type HealthLaneDeps = Pick<AdminDoorDeps, 'readiness' | 'metrics' | 'listener' | 'log'>
+export type HealthLaneOptions = Pick<AdminDoorOptions, 'readiness' | 'metrics' | 'listener' | 'log'>
 
 export interface HealthLane {
   /** `GET` and `HEAD` of the paths for monitors; `HEAD` not of the metrics. */
@@ -30,8 +30,8 @@ interface Content {
 /** The paths for monitors. */
 export const healthPaths = ['/healthz', '/readyz', '/metrics'] as const
 
-export function makeHealthLane(deps: HealthLaneDeps): HealthLane {
-  const { listener, log } = deps
+export function makeHealthLane(options: HealthLaneOptions): HealthLane {
+  const { listener, log } = options
   return {
     owns({ method, url }) {
       const path = toPath(url)
@@ -42,7 +42,7 @@ export function makeHealthLane(deps: HealthLaneDeps): HealthLane {
       const id = randomUUID()
       try {
         refuseForeignHosts(listener, request.headers.host)
-        write(response, { id, status: 200, ...(await makeContent(deps, toPath(request.url))) })
+        write(response, { id, status: 200, ...(await makeContent(options, toPath(request.url))) })
       } catch (thrown) {
         const error = toApiError(thrown)
         if (error.status >= 500) logFailure(log, id, error)
@@ -57,13 +57,16 @@ function toPath(url = '/'): string {
   return end === -1 ? url : url.slice(0, end)
 }
 
-async function makeContent({ readiness, metrics }: HealthLaneDeps, path: string): Promise<Content> {
+async function makeContent(
+  { readiness, metrics }: HealthLaneOptions,
+  path: string,
+): Promise<Content> {
   if (path === '/metrics') return { type: metrics.contentType, body: await metrics.metrics() }
   const answer = path === '/healthz' ? { status: 'ok' } : await checkReadiness(readiness)
   return { type: json, body: JSON.stringify(answer) }
 }
 
-async function checkReadiness(readiness: HealthLaneDeps['readiness']) {
+async function checkReadiness(readiness: HealthLaneOptions['readiness']) {
   if (readiness.isDraining()) throw notReady(['draining: the process is stopping'])
   const names = Object.keys(readiness.checks)
   const outcomes = await Promise.all(names.map((name) => runCheck(readiness, name)))
@@ -75,7 +78,7 @@ async function checkReadiness(readiness: HealthLaneDeps['readiness']) {
   }
 }
 
-function logFailure(log: HealthLaneDeps['log'], requestId: string, error: ApiError): void {
+function logFailure(log: HealthLaneOptions['log'], requestId: string, error: ApiError): void {
   const level = error.status === 500 ? 'error' : 'warn'
   log[level]({ requestId, status: error.status, err: error.cause }, error.message)
 }
@@ -118,7 +121,7 @@ interface Outcome {
 }
 
 /** A `problem` when the check fails or times out; its cause is not exposed. */
-async function runCheck(readiness: AdminDoorDeps['readiness'], name: string): Promise<Outcome> {
+async function runCheck(readiness: AdminDoorOptions['readiness'], name: string): Promise<Outcome> {
   const failed = (problem: string): Outcome => ({ name, word: 'away', problem })
   const timeout = Promise.withResolvers<Outcome>()
   const timer = setTimeout(

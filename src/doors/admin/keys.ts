@@ -5,23 +5,23 @@
 import { toKeyStatus } from '#auth/keys.ts'
 import { byOperator } from '#contract/actor.ts'
 import { toIso } from '#kernel/time.ts'
-import type { AdminDoorDeps } from './deps.ts'
 import type { AdminHandlers } from './handler.ts'
 import { toIsoOrNull } from './moment.ts'
+import type { AdminDoorOptions } from './options.ts'
 import { findUser } from './subjects.ts'
 import type { keyCalls } from './table/keys.ts'
 
-export function makeKeyHandlers(deps: AdminDoorDeps): AdminHandlers<keyof typeof keyCalls> {
-  const { store, actions, clock } = deps
+export function makeKeyHandlers(options: AdminDoorOptions): AdminHandlers<keyof typeof keyCalls> {
+  const { store, actions, clock } = options
   return {
     async createKey({ user, body }) {
-      const { id: userId } = await findUser(deps, user)
+      const { id: userId } = await findUser(options, user)
       const { row, key } = await actions.createKey(byOperator, userId, body)
       const { id, name, createdAt } = row
       return { id, name, key, createdAt: toIso(createdAt) }
     },
     async listKeys({ user }) {
-      const { id: userId } = await findUser(deps, user)
+      const { id: userId } = await findUser(options, user)
       const now = clock.now()
       const rows = await store.keys.list(userId)
       return {

@@ -3,23 +3,25 @@ import { toProgramStatus } from '#auth/programs/status.ts'
 import { byOperator } from '#contract/actor.ts'
 import { toIso } from '#kernel/time.ts'
 import { toSetupToken } from '../simplefin-access.ts'
-import type { AdminDoorDeps } from './deps.ts'
 import type { AdminHandlers } from './handler.ts'
 import { toIsoOrNull } from './moment.ts'
+import type { AdminDoorOptions } from './options.ts'
 import { findUser } from './subjects.ts'
 import type { programCalls } from './table/programs.ts'
 
-export function makeProgramHandlers(deps: AdminDoorDeps): AdminHandlers<keyof typeof programCalls> {
-  const { store, actions, clock, describeService } = deps
+export function makeProgramHandlers(
+  options: AdminDoorOptions,
+): AdminHandlers<keyof typeof programCalls> {
+  const { store, actions, clock, describeService } = options
   return {
     async createProgram({ user, body }) {
-      const { id: userId } = await findUser(deps, user)
+      const { id: userId } = await findUser(options, user)
       const { row, secret } = await actions.createProgram(byOperator, userId, body)
       const setupToken = toSetupToken(describeService().baseUrl, secret)
       return { id: row.id, name: row.name, setupToken, expiresAt: toIso(row.setupUntil) }
     },
     async listPrograms({ user }) {
-      const { id: userId } = await findUser(deps, user)
+      const { id: userId } = await findUser(options, user)
       const now = clock.now()
       const rows = await store.programs.list(userId)
       return {

@@ -9,9 +9,9 @@ import { apiError } from '#contract/errors.ts'
 import { EmptyInput, parseInput } from '#contract/input.ts'
 import { parseUuid } from '#kernel/ids.ts'
 import { makeConnectionHandlers } from './connections.ts'
-import type { AdminDoorDeps } from './deps.ts'
 import type { AdminHandlers } from './handler.ts'
 import { makeKeyHandlers } from './keys.ts'
+import type { AdminDoorOptions } from './options.ts'
 import { makeOwnRowHandlers } from './own-rows.ts'
 import { makeProgramHandlers } from './programs.ts'
 import { makeServiceHandlers } from './service.ts'
@@ -22,21 +22,21 @@ import { makeUserHandlers } from './users.ts'
 import { makeWebhookHandlers } from './webhooks.ts'
 
 /** One handler for each row; a missing one does not compile. */
-const makeHandlers = (deps: AdminDoorDeps): AdminHandlers => ({
-  ...makeUserHandlers(deps),
-  ...makeKeyHandlers(deps),
-  ...makeProgramHandlers(deps),
-  ...makeConnectionHandlers(deps),
-  ...makeWebhookHandlers(deps),
-  ...makeOwnRowHandlers(deps),
-  ...makeServiceHandlers(deps),
+const makeHandlers = (options: AdminDoorOptions): AdminHandlers => ({
+  ...makeUserHandlers(options),
+  ...makeKeyHandlers(options),
+  ...makeProgramHandlers(options),
+  ...makeConnectionHandlers(options),
+  ...makeWebhookHandlers(options),
+  ...makeOwnRowHandlers(options),
+  ...makeServiceHandlers(options),
 })
 
 const prefix = '/admin'
 
 /** `admin`: the scope below `/admin` that is guarded by the token. */
-export function addAdminRoutes(admin: FastifyInstance, deps: AdminDoorDeps): void {
-  const handlers = makeHandlers(deps)
+export function addAdminRoutes(admin: FastifyInstance, options: AdminDoorOptions): void {
+  const handlers = makeHandlers(options)
   for (const [name, call] of adminCallList) {
     // The table and the handlers have the same keys; the compiler cannot follow one key through both.
     const handle = handlers[name] as (asked: unknown, reply: unknown) => Promise<unknown>
@@ -46,7 +46,7 @@ export function addAdminRoutes(admin: FastifyInstance, deps: AdminDoorDeps): voi
       url: path.slice(prefix.length).replace(/\{(\w+)\}/g, ':$1'),
       async handler(request, reply) {
         const answer = await handle(readRequest(call, request), reply)
-        if (deps.checkReplies) checkReply(call, answer)
+        if (options.checkReplies) checkReply(call, answer)
         return reply.code(replyStatusOf(call)).send(answer)
       },
     })

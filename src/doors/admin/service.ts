@@ -1,19 +1,19 @@
 /** The audit and the state of this installation in the admin API. Audit rows hold ids and names alone. */
 import { parseUuid, type UserId } from '#kernel/ids.ts'
 import { toIso } from '#kernel/time.ts'
-import type { AdminDoorDeps } from './deps.ts'
 import type { AdminHandlers } from './handler.ts'
+import type { AdminDoorOptions } from './options.ts'
 import { toPage } from './paging.ts'
 import { findUser } from './subjects.ts'
 import type { auditCalls, serviceCalls } from './table/service.ts'
 
 export function makeServiceHandlers(
-  deps: AdminDoorDeps,
+  options: AdminDoorOptions,
 ): AdminHandlers<keyof typeof auditCalls | keyof typeof serviceCalls> {
   return {
     async listAudit({ query: { user, limit, cursor } }) {
-      const rows = await deps.store.auditLog.list({
-        userId: user === undefined ? null : await toUserId(deps, user),
+      const rows = await options.store.auditLog.list({
+        userId: user === undefined ? null : await toUserId(options, user),
         after: cursor === undefined ? null : { at: cursor.order, id: cursor.id },
         limit: limit + 1,
       })
@@ -30,13 +30,13 @@ export function makeServiceHandlers(
         place: ({ at, id }) => ({ order: at, id }),
       })
     },
-    showService: async () => deps.describeService(),
+    showService: async () => options.describeService(),
     // The examination itself succeeds whatever it finds.
-    examineService: () => deps.examine(),
+    examineService: () => options.examine(),
   }
 }
 
 /** The user need not exist: audit rows of a deletion outlive the deleted user. */
-async function toUserId(deps: Pick<AdminDoorDeps, 'store'>, text: string): Promise<UserId> {
-  return parseUuid<UserId>(text) ?? (await findUser(deps, text)).id
+async function toUserId(options: Pick<AdminDoorOptions, 'store'>, text: string): Promise<UserId> {
+  return parseUuid<UserId>(text) ?? (await findUser(options, text)).id
 }

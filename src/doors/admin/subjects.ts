@@ -1,11 +1,11 @@
 /** The user that a path of the admin API names, and the refusal for a connection that is not there. */
 import { apiError } from '#contract/errors.ts'
 import type { UserRow } from '#store/ports/users.ts'
-import type { AdminDoorDeps } from './deps.ts'
+import type { AdminDoorOptions } from './options.ts'
 
 /** By id or e-mail address. `deleting`: also one who is being deleted. @throws ApiError `user_not_found`. */
 export async function findUser(
-  { store }: Pick<AdminDoorDeps, 'store'>,
+  { store }: Pick<AdminDoorOptions, 'store'>,
   idOrEmail: string,
   options: { readonly deleting?: boolean } = {},
 ): Promise<UserRow> {

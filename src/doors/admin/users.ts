@@ -8,15 +8,15 @@ import { apiError } from '#contract/errors.ts'
 import type { UserId } from '#kernel/ids.ts'
 import { toIso } from '#kernel/time.ts'
 import type { UserRow } from '#store/ports/users.ts'
-import type { AdminDoorDeps } from './deps.ts'
 import type { AdminHandlers } from './handler.ts'
 import { toIsoOrNull } from './moment.ts'
+import type { AdminDoorOptions } from './options.ts'
 import { toPage } from './paging.ts'
 import { findUser } from './subjects.ts'
 import type { userCalls } from './table/users.ts'
 
-export function makeUserHandlers(deps: AdminDoorDeps): AdminHandlers<keyof typeof userCalls> {
-  const { store, actions, connections, planSettings } = deps
+export function makeUserHandlers(options: AdminDoorOptions): AdminHandlers<keyof typeof userCalls> {
+  const { store, actions, connections, planSettings } = options
   const planOf = (user: UserRow) => effectivePlan(user, planSettings)
 
   const toUser = (user: UserRow) => ({
@@ -49,31 +49,31 @@ export function makeUserHandlers(deps: AdminDoorDeps): AdminHandlers<keyof typeo
       return toPage(rows, limit, { row: toUser, place })
     },
     async showUser({ user }) {
-      const row = await findUser(deps, user)
+      const row = await findUser(options, user)
       return { ...toUser(row), ...(await readSignIn(store, row)) }
     },
     async setPassword({ user, body }) {
-      const { id } = await findUser(deps, user)
+      const { id } = await findUser(options, user)
       await actions.setPassword(byOperator, id, body)
       return undefined
     },
     async setProfile({ user, body }) {
-      const { id } = await findUser(deps, user)
+      const { id } = await findUser(options, user)
       return toUser(await actions.setProfile(byOperator, id, body))
     },
     async resetSecondFactor({ user }) {
-      const { id } = await findUser(deps, user)
+      const { id } = await findUser(options, user)
       await actions.resetSecondFactor(byOperator, id)
       return undefined
     },
     async deleteUser({ user }) {
       // A repeated request repeats the deletion, whichever request began it.
-      const { id } = await findUser(deps, user, { deleting: true })
+      const { id } = await findUser(options, user, { deleting: true })
       if (!(await connections.deleteUser(byOperator, id))) throw apiError('user_not_found')
       return undefined
     },
     async setPlan({ user, body }) {
-      const { id } = await findUser(deps, user)
+      const { id } = await findUser(options, user)
       const row = await actions.setPlan(byOperator, id, body)
       const { legacyUntil, grandfathered } = row
       return { ...planOf(row), legacyUntil: toIsoOrNull(legacyUntil), grandfathered }
@@ -82,7 +82,7 @@ export function makeUserHandlers(deps: AdminDoorDeps): AdminHandlers<keyof typeo
 }
 
 /** How the user signs in: for one user alone, because each fact is a look-up. */
-async function readSignIn(store: AdminDoorDeps['store'], { id }: UserRow) {
+async function readSignIn(store: AdminDoorOptions['store'], { id }: UserRow) {
   const hasSecondFactor = await store.secondFactors.has(id)
   return {
     hasPassword: (await store.sessions.findPassword(id)) !== null,

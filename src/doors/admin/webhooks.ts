@@ -7,24 +7,26 @@ import { apiError } from '#contract/errors.ts'
 import { toIso } from '#kernel/time.ts'
 import type { DeliveryRow } from '#store/ports/deliveries.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
-import type { AdminDoorDeps } from './deps.ts'
 import type { AdminHandlers } from './handler.ts'
 import { toIsoOrNull } from './moment.ts'
+import type { AdminDoorOptions } from './options.ts'
 import { toPage } from './paging.ts'
 import { findUser } from './subjects.ts'
 import type { webhookCalls } from './table/webhooks.ts'
 
-export function makeWebhookHandlers(deps: AdminDoorDeps): AdminHandlers<keyof typeof webhookCalls> {
-  const { store, webhooks } = deps
+export function makeWebhookHandlers(
+  options: AdminDoorOptions,
+): AdminHandlers<keyof typeof webhookCalls> {
+  const { store, webhooks } = options
   return {
     async createWebhook({ user, body }) {
-      const { id: userId } = await findUser(deps, user)
+      const { id: userId } = await findUser(options, user)
       const { row, secret } = await webhooks.createEndpoint(byOperator, userId, body)
       const { id, url, events, ...rest } = toEndpoint(row)
       return { id, url, events, secret, ...rest }
     },
     async listWebhooks({ user }) {
-      const { id } = await findUser(deps, user)
+      const { id } = await findUser(options, user)
       return { data: (await store.endpoints.list(id)).map(toEndpoint) }
     },
     async rotateWebhook({ webhook: id, body }) {

@@ -23,7 +23,7 @@ import type { McpExchange } from './exchange.ts'
 import type { ShorterPage } from './result.ts'
 import { toRawQuery } from './tool-query.ts'
 
-export interface CallToolDeps {
+export interface CallToolOptions {
   readonly gate: Gate
   readonly clock: Clock
   readonly observe: (record: ReadRecord) => void
@@ -64,14 +64,14 @@ const refusals: readonly ErrorName[] = [
   'invalid_token',
 ]
 
-export function makeCallTool(deps: CallToolDeps): CallTool {
-  const { gate, clock } = deps
+export function makeCallTool(options: CallToolOptions): CallTool {
+  const { gate, clock } = options
   return async (exchange, caller, { operation, given }, form) => {
     const startedAt = performance.now()
     exchange.calls += 1
     let cache: CacheResult = 'BYPASS'
     const finish = (status: number, error: ApiError | null) => {
-      deps.observe({
+      options.observe({
         door: 'mcp',
         requestId: exchange.requestId,
         operation: operation.name,

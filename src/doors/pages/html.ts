@@ -44,8 +44,8 @@ function escapeHtml(text: string): string {
 
 /**
  * Text from outside, e.g. an agent's own name: one line, bounded, control and bidirectional characters made
- * visible, so that a name cannot change the sentence around it. Joiners stay where they join letters or emoji,
- * as Persian, Indic names and emoji of families need them (Unicode, UAX #31 2.3).
+ * visible, so that a name cannot change the sentence around it. Joiners stay where they join letters or
+ * emoji: Persian and Indic names and emoji of families need them (Unicode, UAX #31 2.3).
  */
 export function foreignText(text: string, maxLength = 80): string {
   const visible = text.replace(

@@ -5,7 +5,7 @@ import type { Assets } from './assets.ts'
 import { foreignText, type Html, type HtmlValue, html } from './html.ts'
 import { icon } from './icons.ts'
 
-export interface PageParts {
+export interface PageOptions {
   readonly title: string
   /** Null: the session was not looked up (a failure). */
   readonly visit: { readonly user: UserRow | null; readonly formToken: string } | null
@@ -30,8 +30,8 @@ export interface PageParts {
 export type Interruption = 'kept' | 'lost'
 
 /** The whole document. */
-export function renderPage(parts: PageParts, assets: Assets): string {
-  const { title, visit, body, home = '/', isRefused = false } = parts
+export function renderPage(options: PageOptions, assets: Assets): string {
+  const { title, visit, body, home = '/', isRefused = false } = options
   const isSignedIn = visit !== null && visit.user !== null
   return html`<!doctype html>
 <html lang="en">
@@ -53,14 +53,14 @@ ${visit !== null && html`<script src="${assets.script.path}" defer></script>`}
 <header class="container">
 <div class="bar">
 <a class="brand" href="${home}"><img src="${assets.icon.path}" alt="" width="24" height="24">Tributary</a>
-${parts.isSandbox === true && html`<p class="ribbon"><strong>Sandbox</strong> <span>all data is made up</span></p>`}
+${options.isSandbox === true && html`<p class="ribbon"><strong>Sandbox</strong> <span>all data is made up</span></p>`}
 ${visit !== null && renderAccountLinks(visit)}
 </div>
-${isSignedIn && renderSections(parts)}
+${isSignedIn && renderSections(options)}
 </header>
 <main id="main" class="container">
-${parts.confirmsAddresses === true && renderUnconfirmed(parts)}
-${parts.interruption !== undefined && alertBox(interruptions[parts.interruption])}
+${options.confirmsAddresses === true && renderUnconfirmed(options)}
+${options.interruption !== undefined && alertBox(interruptions[options.interruption])}
 ${body}
 </main>
 ${isSignedIn && renderFooter(visit.user)}
@@ -78,7 +78,7 @@ const interruptions: Readonly<Record<Interruption, string>> = {
 const confirmationPages = /^\/(?:confirm-address|address-confirmed)(?:\/|$)/
 
 /** Nothing is withheld until then but notices by mail. */
-function renderUnconfirmed({ visit, path = '' }: PageParts): Html | null {
+function renderUnconfirmed({ visit, path = '' }: PageOptions): Html | null {
   if (visit === null || visit.user === null || visit.user.emailConfirmedAt !== null) return null
   if (confirmationPages.test(path)) return null
   return html`<aside class="unconfirmed" aria-label="Your address">
@@ -103,7 +103,7 @@ const sections = [
 /** In the navigation where plans are sold. */
 const planSection = ['Plan', '/plan', 'plan'] as const
 
-function renderSections({ path = '', plansAreSold = false }: PageParts): Html {
+function renderSections({ path = '', plansAreSold = false }: PageOptions): Html {
   const shown = plansAreSold ? [...sections, planSection] : sections
   return html`<nav class="sections" aria-label="Main">
 <ul>${shown.map(([name, target, drawing]) => html`<li><a href="${target}"${markCurrent(path, target)}>${icon(drawing)}${name}</a></li>`)}</ul>
@@ -116,7 +116,7 @@ function markCurrent(path: string, target: string): Html | false {
   return target !== '/' && path.startsWith(`${target}/`) && html` aria-current="true"`
 }
 
-function renderAccountLinks({ user, formToken }: NonNullable<PageParts['visit']>): Html {
+function renderAccountLinks({ user, formToken }: NonNullable<PageOptions['visit']>): Html {
   if (user === null) {
     return html`<nav class="account" aria-label="Account"><ul><li><a href="/doc">Docs</a></li><li><a href="/sign-in">Sign in</a></li></ul></nav>`
   }
@@ -143,7 +143,7 @@ export function hidden(name: string, value: string): Html {
   return html`<input type="hidden" name="${name}" value="${value}">`
 }
 
-export interface FieldParts {
+export interface FieldOptions {
   readonly name: string
   readonly label: string
   readonly type: 'text' | 'email' | 'password' | 'date' | 'url'
@@ -164,14 +164,14 @@ export interface FieldParts {
  * A labelled field; its problem, or else its hint, is linked to it for assistive technology. Browsers focus
  * the first field with a problem, wherever on the page it is.
  */
-export function field(parts: FieldParts): Html {
-  const { name, problem } = parts
-  const hint = problem === undefined ? parts.hint : undefined
+export function field(options: FieldOptions): Html {
+  const { name, problem } = options
+  const hint = problem === undefined ? options.hint : undefined
   const described =
     problem !== undefined ? `${name}-problem` : hint !== undefined ? `${name}-hint` : ''
   return html`<div class="field">
-<label for="${name}">${parts.label}</label>
-<input id="${name}" name="${name}" type="${parts.type}" autocomplete="${parts.autocomplete}"${parts.list !== undefined && html` list="${parts.list}"`}${parts.isOptional !== true && html` required`} value="${parts.value ?? ''}"${described !== '' && html` aria-describedby="${described}"`}${problem !== undefined && html` aria-invalid="true"`}${parts.isFixed === true && html` readonly`}${(parts.autofocus === true || problem !== undefined) && html` autofocus`}>
+<label for="${name}">${options.label}</label>
+<input id="${name}" name="${name}" type="${options.type}" autocomplete="${options.autocomplete}"${options.list !== undefined && html` list="${options.list}"`}${options.isOptional !== true && html` required`} value="${options.value ?? ''}"${described !== '' && html` aria-describedby="${described}"`}${problem !== undefined && html` aria-invalid="true"`}${options.isFixed === true && html` readonly`}${(options.autofocus === true || problem !== undefined) && html` autofocus`}>
 ${problem !== undefined && html`<small class="problem" id="${name}-problem">${problem}</small>`}
 ${hint !== undefined && html`<small id="${name}-hint">${hint}</small>`}
 </div>`

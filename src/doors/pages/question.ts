@@ -2,7 +2,7 @@
 import { type Html, type HtmlValue, html } from './html.ts'
 import { hidden } from './layout.ts'
 
-export interface QuestionParts {
+export interface QuestionOptions {
   readonly heading: string
   /** What the change means, above the form. */
   readonly sentences: HtmlValue
@@ -15,16 +15,16 @@ export interface QuestionParts {
   readonly keep: string
 }
 
-export function renderQuestion(parts: QuestionParts): Html {
-  const { fields } = parts
+export function renderQuestion(options: QuestionOptions): Html {
+  const { fields } = options
   return html`<article class="card">
-<h1>${parts.heading}</h1>
-${parts.sentences}
-<form method="post" action="${parts.path}">
-${hidden('token', parts.formToken)}
+<h1>${options.heading}</h1>
+${options.sentences}
+<form method="post" action="${options.path}">
+${hidden('token', options.formToken)}
 ${fields !== undefined && html`${fields}\n`}<div class="choices">
-<button type="submit" name="decision" value="cancel" class="secondary outline">${parts.keep}</button>
-<button type="submit" name="decision" value="confirm" class="danger">${parts.confirm}</button>
+<button type="submit" name="decision" value="cancel" class="secondary outline">${options.keep}</button>
+<button type="submit" name="decision" value="confirm" class="danger">${options.confirm}</button>
 </div>
 </form>
 </article>`

@@ -122,9 +122,9 @@ export function isFormRefusal(error: unknown): error is ApiError {
 }
 
 function toPart({ params }: FastifyRequest): SignedInRequest['part'] {
-  const parts: Readonly<Record<string, unknown>> = { ...(params as object) }
+  const named: Readonly<Record<string, unknown>> = { ...(params as object) }
   return (name) => {
-    const value = parts[name]
+    const value = named[name]
     return typeof value === 'string' ? value : ''
   }
 }

@@ -19,7 +19,7 @@ import { malformed } from './failures.ts'
 import { institutionPattern, listInstitutions } from './institutions.ts'
 import { tokensOf, toSecret, type UserTokens, userTokenPattern } from './tokens.ts'
 
-export interface AkahuLinkingDeps {
+export interface AkahuLinkingOptions {
   readonly client: AkahuClient
   /** The full app's token, which is its client id. */
   readonly appToken: string
@@ -28,19 +28,20 @@ export interface AkahuLinkingDeps {
 }
 
 /** Makes the linking of a full app. */
-export function makeLinking(deps: AkahuLinkingDeps): Linking {
+export function makeLinking(options: AkahuLinkingOptions): Linking {
   return {
     stateIn: 'parameter',
-    institutions: (call) => listInstitutions(deps.client, call),
+    institutions: (call) => listInstitutions(options.client, call),
     // A revoked token is replaced by the one that the return brings.
-    accepts: (login) => login.secret === null || deps.client.isPersonal(tokensOf(login)) !== true,
-    begin: async (request, call) => ({ address: await makeAddress(deps, request, call) }),
-    finish: (request, call) => finish(deps.client, request, call),
+    accepts: (login) =>
+      login.secret === null || options.client.isPersonal(tokensOf(login)) !== true,
+    begin: async (request, call) => ({ address: await makeAddress(options, request, call) }),
+    finish: (request, call) => finish(options.client, request, call),
   }
 }
 
 async function makeAddress(
-  { client, appToken, oauthUrl }: AkahuLinkingDeps,
+  { client, appToken, oauthUrl }: AkahuLinkingOptions,
   request: LinkingRequest,
   call: CallContext,
 ): Promise<string> {

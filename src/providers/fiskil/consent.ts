@@ -33,7 +33,7 @@ import {
   toDiscoveredAccount,
 } from './map.ts'
 
-export interface ConsentDeps {
+export interface ConsentOptions {
   readonly client: FiskilClient
   readonly clock: Clock
   readonly report: UpstreamReport
@@ -41,15 +41,15 @@ export interface ConsentDeps {
 
 /** One connection per institution, with its accounts; see `BankingAdapter.discover`. */
 export async function discoverConnections(
-  deps: ConsentDeps,
+  options: ConsentOptions,
   login: Login,
   call: CallContext,
 ): Promise<readonly DiscoveredConnection[]> {
-  const nowMs = deps.clock.now()
-  const adopted = adoptConsents(await listConsents(deps, login, call), nowMs)
+  const nowMs = options.clock.now()
+  const adopted = adoptConsents(await listConsents(options, login, call), nowMs)
   const isAlive = adopted.some((consent) => toConnectionStatus(consent, nowMs) === 'active')
-  const accounts = isAlive ? await listAccounts(deps, login, call) : []
-  const currencies = accounts.length === 0 ? null : await readCurrencies(deps, login, call)
+  const accounts = isAlive ? await listAccounts(options, login, call) : []
+  const currencies = accounts.length === 0 ? null : await readCurrencies(options, login, call)
   // Balances may arrive late, fail, or omit an account; its currency is then unknown.
   const currencyOf = (account: FiskilAccount) => currencies?.get(accountKey(account)) ?? null
   return adopted.map((consent): DiscoveredConnection => {
@@ -82,12 +82,12 @@ export async function discoverConnections(
  * when the bank's accounts have not arrived yet (reading R20b).
  */
 export async function confirmConsent(
-  deps: ConsentDeps,
+  options: ConsentOptions,
   reference: { readonly login: Login; readonly connection: ConnectionRef },
   call: CallContext,
 ): Promise<void> {
-  await refuseLostConsent(deps, reference, call)
-  const accounts = await listAccounts(deps, reference.login, call)
+  await refuseLostConsent(options, reference, call)
+  const accounts = await listAccounts(options, reference.login, call)
   const arrangement: string = reference.connection.upstreamId
   if (accounts.some((account) => account.arrangement_id === arrangement)) return
   const detail = 'the accounts of this consent have not arrived yet'
@@ -96,27 +96,27 @@ export async function confirmConsent(
 
 /** Throws `consent_lost` unless the consent is active. One that is no longer listed was withdrawn. */
 export async function refuseLostConsent(
-  deps: ConsentDeps,
+  options: ConsentOptions,
   reference: { readonly login: Login; readonly connection: ConnectionRef },
   call: CallContext,
 ): Promise<void> {
-  const [status] = await readStatuses(deps, reference.login, [reference.connection], call)
+  const [status] = await readStatuses(options, reference.login, [reference.connection], call)
   if (status === undefined || status === 'active') return
   throw new UpstreamError('fiskil', { kind: 'consent_lost', becomes: status, detail: consentGone })
 }
 
 /** The status of each connection's consent, in order. A consent that is no longer listed was withdrawn. */
 async function readStatuses(
-  deps: ConsentDeps,
+  options: ConsentOptions,
   login: Login,
   connections: readonly ConnectionRef[],
   call: CallContext,
 ): Promise<readonly ConnectionStatus[]> {
-  const consents = await listConsents(deps, login, call)
+  const consents = await listConsents(options, login, call)
   const known = new Map(consents.map((consent) => [consent.arrangement_id, consent]))
   return connections.map(({ upstreamId: arrangement }) => {
     const consent = known.get(arrangement)
-    return consent === undefined ? 'revoked' : toConnectionStatus(consent, deps.clock.now())
+    return consent === undefined ? 'revoked' : toConnectionStatus(consent, options.clock.now())
   })
 }
 
@@ -125,12 +125,12 @@ async function readStatuses(
  * or refuses. Null when the consents cannot be read.
  */
 export async function sightConsents(
-  deps: ConsentDeps,
+  options: ConsentOptions,
   query: { readonly login: Login; readonly connections: readonly ConnectionRef[] },
   call: CallContext,
 ): Promise<readonly ConsentState[] | null> {
   try {
-    const statuses = await readStatuses(deps, query.login, query.connections, call)
+    const statuses = await readStatuses(options, query.login, query.connections, call)
     return query.connections.map(({ id }, index) => ({
       connectionId: id,
       status: statuses[index] ?? 'revoked',
@@ -138,7 +138,7 @@ export async function sightConsents(
     }))
   } catch (error) {
     if (!(error instanceof UpstreamError) || call.signal.aborted) throw error
-    deps.report.oddity({ provider: 'fiskil', what: 'consent unknown without balances' })
+    options.report.oddity({ provider: 'fiskil', what: 'consent unknown without balances' })
     return null
   }
 }
@@ -148,12 +148,12 @@ export async function sightConsents(
  * with 404 `end_user_not_found`. Any other 404 is a wrong address and proves nothing.
  */
 async function listConsents(
-  deps: ConsentDeps,
+  options: ConsentOptions,
   login: Login,
   call: CallContext,
 ): Promise<readonly Consent[]> {
   try {
-    const rows = await deps.client.list(
+    const rows = await options.client.list(
       {
         path: '/v1/consent',
         key: 'consents',
@@ -197,11 +197,11 @@ function createdAt(consent: Consent): number {
 }
 
 async function listAccounts(
-  deps: ConsentDeps,
+  options: ConsentOptions,
   login: Login,
   call: CallContext,
 ): Promise<readonly FiskilAccount[]> {
-  const rows = await deps.client.list(
+  const rows = await options.client.list(
     {
       path: '/v1/banking/accounts',
       key: 'accounts',
@@ -215,13 +215,13 @@ async function listAccounts(
 
 /** The currencies by account, from the balances. Null when these fail: accounts are found without them. */
 async function readCurrencies(
-  deps: ConsentDeps,
+  options: ConsentOptions,
   login: Login,
   call: CallContext,
 ): Promise<ReadonlyMap<string, string> | null> {
   const currencies = new Map<string, string>()
   try {
-    for (const row of await listBalanceRows(deps.client, login, call)) {
+    for (const row of await listBalanceRows(options.client, login, call)) {
       const { arrangement_id, account_id } = row
       if (typeof arrangement_id !== 'string' || typeof account_id !== 'string') continue
       const currency = readCurrency(row.currency)
@@ -230,7 +230,7 @@ async function readCurrencies(
     return currencies
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error
-    deps.report.oddity({ provider: 'fiskil', what: 'no balances during discovery' })
+    options.report.oddity({ provider: 'fiskil', what: 'no balances during discovery' })
     return null
   }
 }

@@ -21,7 +21,7 @@ import type {
 import { type FiskilClient, type FiskilOptions, makeFiskilClient } from './client.ts'
 import {
   accountKey,
-  type ConsentDeps,
+  type ConsentOptions,
   confirmConsent,
   discoverConnections,
   listBalanceRows,
@@ -40,7 +40,7 @@ export type { FiskilOptions } from './client.ts'
 /** Makes the adapter and opens its connection pool; `close` closes the pool. */
 export function makeFiskil(options: FiskilOptions): BankingAdapter {
   const client = makeFiskilClient(options)
-  const consentOptions: ConsentDeps = { client, clock: options.clock, report: options.report }
+  const consentOptions: ConsentOptions = { client, clock: options.clock, report: options.report }
   const odd = (what: string) => options.report.oddity({ provider: 'fiskil', what })
   const { webhookSecret: secret = null, teamId, clientId, clock } = options
 
@@ -74,7 +74,8 @@ export function makeFiskil(options: FiskilOptions): BankingAdapter {
 
     endLogin: (login, call) => deleteEndUser(client, login, call),
 
-    confirmEmpty: (login, connection, call) => confirmConsent(consentOptions, { login, connection }, call),
+    confirmEmpty: (login, connection, call) =>
+      confirmConsent(consentOptions, { login, connection }, call),
 
     async balances(query, call) {
       const reading = await readBalances(consentOptions, query, call)
@@ -131,7 +132,7 @@ async function revoke(
  * itself.
  */
 async function explainRefusal(
-  consentOptions: ConsentDeps,
+  consentOptions: ConsentOptions,
   query: RowsQuery,
   call: CallContext,
 ): Promise<void> {
@@ -149,7 +150,7 @@ async function explainRefusal(
  * refusal are checked against the list of consents (reading R20b).
  */
 async function readBalances(
-  consentOptions: ConsentDeps,
+  consentOptions: ConsentOptions,
   query: BalanceQuery,
   call: CallContext,
 ): Promise<BalanceReading> {

@@ -38,18 +38,18 @@ export type RequestPage = (
   call: Parameters<RowReader<TradePage>['read']>[2],
 ) => Promise<Uint8Array>
 
-export function makeTradeReader(parts: {
+export function makeTradeReader(options: {
   readonly fetchPage: RequestPage
   readonly onOddity: (what: string) => void
 }): RowReader<TradePage> {
   const open = (query: RowsQuery, cursor: PageCursor | null, body: Uint8Array) =>
-    openPage(query, parseCursor(cursor), body, parts.onOddity)
+    openPage(query, parseCursor(cursor), body, options.onOddity)
   return {
     pageSize,
     overlap,
     async read(query, cursor, call) {
       const offset = parseCursor(cursor)
-      const body = await parts.fetchPage(query, toParameters(query.window, offset), call)
+      const body = await options.fetchPage(query, toParameters(query.window, offset), call)
       return open(query, cursor, body)
     },
     open,

@@ -4,7 +4,7 @@
  */
 import { createHmac } from 'node:crypto'
 
-export interface SignedParts {
+export interface SignedOptions {
   /** The JSON body, or undefined; an empty object counts as no body. */
   readonly content?: unknown
   /** The path exactly as requested, including the prefix of the base URL. */
@@ -17,7 +17,7 @@ export interface SignedParts {
  * Makes the signer for one consumer key.
  * @throws URIError when the key contains half a surrogate pair.
  */
-export function makeSigner(consumerKey: string): (parts: SignedParts) => string {
+export function makeSigner(consumerKey: string): (options: SignedOptions) => string {
   // As in the vendor's SDK; it changes nothing in a key of ordinary characters.
   const key = encodeURI(consumerKey)
   return ({ content, path, query }) => {

@@ -1,5 +1,5 @@
 /** Links that people began in a browser, by the SHA-256 of their state. */
-import type { StoreParts } from '../engine/engine.ts'
+import type { RepositoryOptions } from '../engine/engine.ts'
 import { countChanged, findFirst, hasChanged } from '../engine/rows.ts'
 import { type Db, isAfter, isBefore, moment } from '../engine/tables.ts'
 import { demandUser } from '../people/users.ts'
@@ -25,7 +25,7 @@ const columns = [
 const sweepBatch = 500
 
 /** The repository of begun links over `engine`. */
-export function makeLinkingStore({ engine, write }: StoreParts): LinkingStore {
+export function makeLinkingStore({ engine, write }: RepositoryOptions): LinkingStore {
   const { db } = engine
   return {
     create: (linking) =>

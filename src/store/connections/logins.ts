@@ -4,7 +4,7 @@
  */
 import type { Provider } from '#contract/resources.ts'
 import { type LoginId, newId, type UserId } from '#kernel/ids.ts'
-import type { Engine, SealingParts } from '../engine/engine.ts'
+import type { Engine, SealingOptions } from '../engine/engine.ts'
 import { findFirst, hasChanged } from '../engine/rows.ts'
 import { type Db, isAfter } from '../engine/tables.ts'
 import { LoginTakenError } from '../failure.ts'
@@ -34,11 +34,16 @@ export interface LoginName {
 }
 
 /** The login repository of `engine`. */
-export function makeLoginStore(parts: SealingParts): LoginStore {
-  return { save: makeSave(parts), ...makeReads(parts), ...makeHolds(parts), ...makeEnds(parts) }
+export function makeLoginStore(options: SealingOptions): LoginStore {
+  return {
+    save: makeSave(options),
+    ...makeReads(options),
+    ...makeHolds(options),
+    ...makeEnds(options),
+  }
 }
 
-function makeSave({ engine, write, sealer }: SealingParts): LoginStore['save'] {
+function makeSave({ engine, write, sealer }: SealingOptions): LoginStore['save'] {
   return (login) =>
     write(async (tx, touched) => {
       await demandUser(engine, tx, login.userId)
@@ -85,7 +90,7 @@ async function refuseTaken(engine: Engine, tx: Db, login: LoginName): Promise<vo
 
 type Reads = 'get' | 'list' | 'listIds' | 'find' | 'listByUpstream' | 'listAbandoned'
 
-function makeReads({ engine, sealer }: SealingParts): Pick<LoginStore, Reads> {
+function makeReads({ engine, sealer }: SealingOptions): Pick<LoginStore, Reads> {
   const { db } = engine
   return {
     async get(id) {
@@ -162,7 +167,7 @@ function selectAbandoned(
 }
 
 /** What guards against lists of consents that are out of date; the user's row is locked first. */
-function makeHolds({ engine, write }: SealingParts): Pick<LoginStore, 'hold' | 'noteConsents'> {
+function makeHolds({ engine, write }: SealingOptions): Pick<LoginStore, 'hold' | 'noteConsents'> {
   const hold = async (tx: Db, id: LoginId) => {
     const select = () => tx.selectFrom('logins').select(bareColumns).where('id', '=', id)
     const row = await select().executeTakeFirst()
@@ -188,7 +193,7 @@ function makeHolds({ engine, write }: SealingParts): Pick<LoginStore, 'hold' | '
 function makeEnds({
   engine,
   write,
-}: SealingParts): Pick<LoginStore, 'forgetSecret' | 'deleteUnused'> {
+}: SealingOptions): Pick<LoginStore, 'forgetSecret' | 'deleteUnused'> {
   return {
     forgetSecret: ({ id, version }) =>
       write(async (tx, touched) => {

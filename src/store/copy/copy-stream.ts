@@ -58,24 +58,24 @@ export function copyOut(client: Client, text: string, take: (chunk: Uint8Array) 
   return runCopy(client, text, { take })
 }
 
-interface CopyParts {
+interface CopyOptions {
   readonly start?: (connection: CopyConnection) => Promise<void>
   readonly take?: (chunk: Uint8Array) => void
   readonly toError?: (error: Error) => Error
 }
 
-function runCopy(client: Client, text: string, parts: CopyParts): Promise<number> {
+function runCopy(client: Client, text: string, options: CopyOptions): Promise<number> {
   const ended = Promise.withResolvers<number>()
   let rows = 0
   const query: CopyQuery = {
     submit: (connection) => (connection as CopyConnection).query(text),
-    handleCopyInResponse: (connection) => void parts.start?.(connection),
-    handleCopyData: ({ chunk }) => parts.take?.(chunk),
+    handleCopyInResponse: (connection) => void options.start?.(connection),
+    handleCopyData: ({ chunk }) => options.take?.(chunk),
     handleCommandComplete({ text: tag }) {
       rows = Number(/^COPY (\d+)$/.exec(tag)?.[1])
     },
     handleReadyForQuery: () => ended.resolve(rows),
-    handleError: (error) => ended.reject(parts.toError?.(error) ?? error),
+    handleError: (error) => ended.reject(options.toError?.(error) ?? error),
   }
   client.query(query)
   return ended.promise

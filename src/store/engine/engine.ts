@@ -94,13 +94,13 @@ export type Write = <Result>(
 ) => Promise<Result>
 
 /** What a repository is made of. */
-export interface StoreParts {
+export interface RepositoryOptions {
   readonly engine: Engine
   readonly write: Write
 }
 
 /** Of a repository with sealed columns. */
-export interface SealingParts extends StoreParts {
+export interface SealingOptions extends RepositoryOptions {
   readonly sealer: Sealer
 }
 
@@ -151,7 +151,7 @@ export function joinTransaction(
   engine: Engine,
   tx: Db,
   { touched, woke }: { readonly touched: Touched; readonly woke: Woke },
-): StoreParts {
+): RepositoryOptions {
   return {
     engine: {
       ...engine,

@@ -1,7 +1,7 @@
 /** Webhook endpoints: owner, secrets and health. Their leases are in `claims.ts`. */
 
 import { type EndpointId, newId } from '#kernel/ids.ts'
-import type { SealingParts } from '../engine/engine.ts'
+import type { SealingOptions } from '../engine/engine.ts'
 import { type Db, moment } from '../engine/tables.ts'
 import { demandUser } from '../people/users.ts'
 import type { EndpointHealth, EndpointStore, NewEndpoint } from '../ports/endpoints.ts'
@@ -21,7 +21,7 @@ import {
 import { missPending } from './missed.ts'
 
 /** The endpoint repository of `engine`. */
-export function makeEndpointStore({ engine, write, sealer }: SealingParts): EndpointStore {
+export function makeEndpointStore({ engine, write, sealer }: SealingOptions): EndpointStore {
   const { db } = engine
   const select = () => db.selectFrom('webhook_endpoints').select(endpointColumns)
   return {
@@ -90,7 +90,7 @@ function makeChanges({
   engine,
   write,
   sealer,
-}: SealingParts): Pick<EndpointStore, 'rotate' | 'setHealth'> {
+}: SealingOptions): Pick<EndpointStore, 'rotate' | 'setHealth'> {
   return {
     rotate: (id, secret, previousUntil) =>
       write(async (tx, touched, woke) => {

@@ -5,7 +5,7 @@
  */
 import { sql } from 'kysely'
 import type { EventId } from '#kernel/ids.ts'
-import type { Engine, StoreParts } from '../engine/engine.ts'
+import type { Engine, RepositoryOptions } from '../engine/engine.ts'
 import { countChanged } from '../engine/rows.ts'
 import { type Db, isBefore, moment } from '../engine/tables.ts'
 import type { EventStore } from '../ports/events.ts'
@@ -16,7 +16,7 @@ type Ends = Pick<EventStore, 'shred' | 'sweepKeys' | 'sweepReceipts' | 'readBack
 /** Bounds the list of ids in one statement. */
 const mostAtOnce = 500
 
-export function makeEventEnds({ engine, write }: StoreParts): Ends {
+export function makeEventEnds({ engine, write }: RepositoryOptions): Ends {
   const { db } = engine
   return {
     async shred({ acceptedBefore, now, limit }) {

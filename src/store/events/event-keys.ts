@@ -5,7 +5,7 @@
 import { type Insertable, sql } from 'kysely'
 import type { EventId } from '#kernel/ids.ts'
 import { inBatches } from '../engine/batches.ts'
-import type { Engine, StoreParts } from '../engine/engine.ts'
+import type { Engine, RepositoryOptions } from '../engine/engine.ts'
 import { type Db, isBefore, moment, type Tables } from '../engine/tables.ts'
 import type { NewEvent } from '../ports/events.ts'
 import type { Sealer } from '../seal.ts'
@@ -112,7 +112,7 @@ interface KeyPlace {
  * key is gone.
  */
 export async function sweepOrphans(
-  { engine, write }: StoreParts,
+  { engine, write }: RepositoryOptions,
   { before, limit }: { readonly before: number; readonly limit: number },
 ): Promise<number> {
   let swept = 0

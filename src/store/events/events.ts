@@ -4,7 +4,7 @@
  */
 import type { EndpointId, EventId, UserId } from '#kernel/ids.ts'
 import { inBatches } from '../engine/batches.ts'
-import type { Engine, StoreParts } from '../engine/engine.ts'
+import type { Engine, RepositoryOptions } from '../engine/engine.ts'
 import { findFirst } from '../engine/rows.ts'
 import { type Db, moment } from '../engine/tables.ts'
 import { demandUserSoon } from '../people/users.ts'
@@ -24,7 +24,7 @@ import {
 import { insertDeliveries } from './lanes.ts'
 
 /** What a transaction can do with events. */
-export function makeEventRows({ engine, write }: StoreParts): EventRows {
+export function makeEventRows({ engine, write }: RepositoryOptions): EventRows {
   return {
     accept: (events, only) =>
       write(async (tx, _touched, woke) => {
@@ -66,27 +66,29 @@ const eventColumns = [
 ] as const
 
 /** The event repository of `engine`: what a transaction can do, and what must be outside of transactions. */
-export function makeEventStore(parts: StoreParts & { readonly sealer: Sealer }): EventStore {
-  const { engine, sealer } = parts
+export function makeEventStore(
+  options: RepositoryOptions & { readonly sealer: Sealer },
+): EventStore {
+  const { engine, sealer } = options
   return {
-    ...makeEventRows(parts),
-    seal: (events) => inBatches(events, (batch) => seal(parts, batch), eventsAtOnce),
+    ...makeEventRows(options),
+    seal: (events) => inBatches(events, (batch) => seal(options, batch), eventsAtOnce),
     async open(id) {
       const body = (await readBodies({ engine, sealer }, [id])).get(id)
       return body === undefined ? null : body.open()
     },
     readBodies: (ids) => readBodies({ engine, sealer }, ids),
-    ...makeEventEnds(parts),
+    ...makeEventEnds(options),
   }
 }
 
 async function readBodies(
-  parts: { readonly engine: Engine; readonly sealer: Sealer },
+  options: { readonly engine: Engine; readonly sealer: Sealer },
   ids: readonly EventId[],
 ): Promise<ReadonlyMap<EventId, SealedBody>> {
-  const { db, queries } = parts.engine
+  const { db, queries } = options.engine
   const [wrapped, rows] = await Promise.all([
-    readWrappedKeys(parts.engine, ids),
+    readWrappedKeys(options.engine, ids),
     inBatches(ids, async (ids) => {
       const query = queries.compile(selectPayloads, db, { ids })
       return (await db.executeQuery(query)).rows
@@ -96,7 +98,7 @@ async function readBodies(
     rows.flatMap(({ payload, ...row }) => {
       const key = wrapped.get(row.id)
       if (key === undefined || payload === null) return []
-      return [[row.id, toBody(parts.sealer, { ...row, payload }, key)]]
+      return [[row.id, toBody(options.sealer, { ...row, payload }, key)]]
     }),
   )
 }

@@ -4,7 +4,7 @@
  */
 import { type RawBuilder, sql } from 'kysely'
 import type { EndpointId, EventId } from '#kernel/ids.ts'
-import type { Engine, StoreParts } from '../engine/engine.ts'
+import type { Engine, RepositoryOptions } from '../engine/engine.ts'
 import { type Db, isBefore, moment } from '../engine/tables.ts'
 import type { DeliveryStore } from '../ports/deliveries.ts'
 import {
@@ -19,7 +19,7 @@ import { insertDeliveries } from './lanes.ts'
 export function makeReplays({
   engine,
   write,
-}: StoreParts): Pick<DeliveryStore, 'replay' | 'replayRange'> {
+}: RepositoryOptions): Pick<DeliveryStore, 'replay' | 'replayRange'> {
   return {
     replay: (id, at) =>
       write(async (tx, _touched, woke) => {

@@ -5,7 +5,7 @@
 
 import { type RawBuilder, sql } from 'kysely'
 import type { EndpointId } from '#kernel/ids.ts'
-import type { StoreParts } from '../engine/engine.ts'
+import type { RepositoryOptions } from '../engine/engine.ts'
 import { type Db, isAfter, moment } from '../engine/tables.ts'
 import type { WaitLimits } from '../ports/waits.ts'
 import { healths } from './claims.ts'
@@ -15,8 +15,11 @@ import { holdEndpoints, isFirst, refreshDue } from './endpoint-rows.ts'
 const maxEndpoints = 500
 
 /** See `DeliveryStore.shortenWaits`. */
-export async function shortenDeliveryWaits(parts: StoreParts, limits: WaitLimits): Promise<number> {
-  const { db } = parts.engine
+export async function shortenDeliveryWaits(
+  options: RepositoryOptions,
+  limits: WaitLimits,
+): Promise<number> {
+  const { db } = options.engine
   const { now, leaseMs } = limits
   const leased = await db
     .updateTable('webhook_endpoints')
@@ -25,7 +28,7 @@ export async function shortenDeliveryWaits(parts: StoreParts, limits: WaitLimits
     .where(isAfter('next_due_at', now + 2 * leaseMs))
     .executeTakeFirstOrThrow()
   const ids = await findWaiting(db, limits)
-  for (const id of ids) await shortenOne(parts, id, limits)
+  for (const id of ids) await shortenOne(options, id, limits)
   return Number(leased.numUpdatedRows) + ids.length
 }
 
@@ -71,7 +74,7 @@ function findAhead(db: Db, { now, longestMs }: WaitLimits, { health, served }: K
 }
 
 function shortenOne(
-  { engine, write }: StoreParts,
+  { engine, write }: RepositoryOptions,
   id: EndpointId,
   limits: WaitLimits,
 ): Promise<void> {

@@ -4,7 +4,7 @@
  */
 
 import { type KeyId, newId } from '#kernel/ids.ts'
-import type { StoreParts } from '../engine/engine.ts'
+import type { RepositoryOptions } from '../engine/engine.ts'
 import { countRows } from '../engine/rows.ts'
 import { type Db, isAfter, isDue, isUnsetOrBefore, moment, momentOrNull } from '../engine/tables.ts'
 import { type KeyRow, type KeyStore, maxEndedKeys, type NewKey } from '../ports/keys.ts'
@@ -22,7 +22,7 @@ const columns = [
 ] as const
 
 /** The key repository of `engine`. */
-export function makeKeyStore({ engine, write }: StoreParts): KeyStore {
+export function makeKeyStore({ engine, write }: RepositoryOptions): KeyStore {
   const { db } = engine
   return {
     create: (key) =>

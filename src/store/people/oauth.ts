@@ -5,7 +5,7 @@
  */
 import type { SessionId } from '#kernel/ids.ts'
 import { isBrokenReference } from '../engine/broken-reference.ts'
-import type { Engine, SealingParts } from '../engine/engine.ts'
+import type { Engine, SealingOptions } from '../engine/engine.ts'
 import { hasChanged } from '../engine/rows.ts'
 import { type Db, isAfter, isBefore, isUnsetOrBefore, moment } from '../engine/tables.ts'
 import type {
@@ -25,11 +25,11 @@ const maxAgents = 200
 const times = ['created_at as createdAt', 'expires_at as expiresAt'] as const
 
 /** The repository of the authorization server. */
-export function makeOAuthStore(parts: SealingParts): OAuthStore {
-  const { write } = parts
+export function makeOAuthStore(options: SealingOptions): OAuthStore {
+  const { write } = options
   return {
-    ...makeRows(parts),
-    ...makeGrants(parts),
+    ...makeRows(options),
+    ...makeGrants(options),
     sweep: (at, limit) => write((tx) => sweep(tx, at, limit)),
   }
 }
@@ -37,7 +37,7 @@ export function makeOAuthStore(parts: SealingParts): OAuthStore {
 type Rows = 'save' | 'savePending' | 'saveWhile' | 'find' | 'consume' | 'delete'
 type Clients = 'touchClient' | 'trimClients' | 'trimUnusedClients'
 
-function makeRows({ engine, write, sealer }: SealingParts): Pick<OAuthStore, Rows | Clients> {
+function makeRows({ engine, write, sealer }: SealingOptions): Pick<OAuthStore, Rows | Clients> {
   const { db } = engine
   return {
     save: (row) => unlessBroken(() => saveRow(db, sealer, row)),
@@ -91,7 +91,7 @@ type Grants =
   | 'listAgentGrants'
   | 'listAgents'
 
-function makeGrants({ engine, write, sealer }: SealingParts): Pick<OAuthStore, Grants> {
+function makeGrants({ engine, write, sealer }: SealingOptions): Pick<OAuthStore, Grants> {
   const { db } = engine
   return {
     saveGrant: (grant) =>
@@ -200,7 +200,7 @@ async function saveRow(db: Db, sealer: Sealer, row: NewOAuthRow): Promise<true> 
   return true
 }
 
-interface PendingParts {
+interface PendingOptions {
   readonly engine: Engine
   readonly sealer: Sealer
   readonly tx: Db
@@ -208,7 +208,7 @@ interface PendingParts {
 
 /** Requests are counted and stored one at a time, so that two of them cannot both take the last place. */
 async function savePending(
-  { engine, sealer, tx }: PendingParts,
+  { engine, sealer, tx }: PendingOptions,
   row: NewOAuthRow,
   bounds: Parameters<OAuthStore['savePending']>[1],
 ): Promise<'kept' | 'origin_full' | 'full'> {

@@ -4,7 +4,7 @@
  */
 
 import { type ConnectionId, newId, type ProgramId } from '#kernel/ids.ts'
-import type { StoreParts } from '../engine/engine.ts'
+import type { RepositoryOptions } from '../engine/engine.ts'
 import { countRows } from '../engine/rows.ts'
 import { type Db, isAfter, isDue, isUnsetOrBefore, moment } from '../engine/tables.ts'
 import {
@@ -38,7 +38,7 @@ const toRow = (row: StoredProgram): ProgramRow => ({
 const toConnections = (text: string | null) =>
   text === null ? null : (text.split(',').filter((id) => id !== '') as ConnectionId[])
 
-export function makeProgramStore({ engine, write }: StoreParts): ProgramStore {
+export function makeProgramStore({ engine, write }: RepositoryOptions): ProgramStore {
   const { db } = engine
   const select = () => db.selectFrom('programs').select(columns)
   return {

@@ -5,7 +5,7 @@
 
 import { sql } from 'kysely'
 import type { UserId } from '#kernel/ids.ts'
-import type { SealingParts } from '../engine/engine.ts'
+import type { SealingOptions } from '../engine/engine.ts'
 import { hasChanged } from '../engine/rows.ts'
 import { type Db, moment } from '../engine/tables.ts'
 import type { SecondFactorStore } from '../ports/second-factors.ts'
@@ -15,13 +15,17 @@ import { demandUser, lockUser } from './users.ts'
 const purpose = 'second-factor'
 
 /** The repository of second factors over `engine`. */
-export function makeSecondFactorStore(parts: SealingParts): SecondFactorStore {
-  return { ...makeFactors(parts), ...makeCodes(parts) }
+export function makeSecondFactorStore(options: SealingOptions): SecondFactorStore {
+  return { ...makeFactors(options), ...makeCodes(options) }
 }
 
 type OfFactors = 'find' | 'has' | 'create' | 'useStep' | 'delete'
 
-function makeFactors({ engine, write, sealer }: SealingParts): Pick<SecondFactorStore, OfFactors> {
+function makeFactors({
+  engine,
+  write,
+  sealer,
+}: SealingOptions): Pick<SecondFactorStore, OfFactors> {
   const { db } = engine
   return {
     async find(userId) {
@@ -71,7 +75,7 @@ function makeFactors({ engine, write, sealer }: SealingParts): Pick<SecondFactor
 
 type OfCodes = 'replaceCodes' | 'hasCode' | 'useCode' | 'countCodes'
 
-function makeCodes({ engine, write }: SealingParts): Pick<SecondFactorStore, OfCodes> {
+function makeCodes({ engine, write }: SealingOptions): Pick<SecondFactorStore, OfCodes> {
   const { db } = engine
   const unused = (userId: UserId) =>
     db.selectFrom('recovery_codes').where('user_id', '=', userId).where('used_at', 'is', null)

@@ -3,7 +3,7 @@
  * valid; this file only sweeps old ones.
  */
 import { newId, type SessionId, type UserId } from '#kernel/ids.ts'
-import type { Engine, StoreParts } from '../engine/engine.ts'
+import type { Engine, RepositoryOptions } from '../engine/engine.ts'
 import { countChanged, findFirst, hasChanged } from '../engine/rows.ts'
 import { type Db, isBefore, moment } from '../engine/tables.ts'
 import type { SessionStore } from '../ports/sessions.ts'
@@ -23,7 +23,7 @@ const columns = [
 const sweepBatch = 500
 
 /** The session repository over `engine`. */
-export function makeSessionStore({ engine, write }: StoreParts): SessionStore {
+export function makeSessionStore({ engine, write }: RepositoryOptions): SessionStore {
   const { db } = engine
   return {
     create: (session) => write((tx) => begin(engine, tx, session)),

@@ -5,7 +5,7 @@
 
 import { comparableEmails } from '#contract/email.ts'
 import { isBrokenReference } from '../engine/broken-reference.ts'
-import type { StoreParts } from '../engine/engine.ts'
+import type { RepositoryOptions } from '../engine/engine.ts'
 import { countChanged, countRows } from '../engine/rows.ts'
 import { type Db, isAfter, isBefore, moment } from '../engine/tables.ts'
 import { OwnerGoneError } from '../failure.ts'
@@ -24,8 +24,8 @@ const columns = [
 type Kinded = { readonly kind: NewSingleUse['kind'] }
 
 /** The repository of `engine`. */
-export function makeSingleUseStore(parts: StoreParts): SingleUseStore {
-  const { engine, write } = parts
+export function makeSingleUseStore(options: RepositoryOptions): SingleUseStore {
+  const { engine, write } = options
   const { db } = engine
   return {
     create: (token, bounds) =>

@@ -4,14 +4,14 @@
  */
 import { sql } from 'kysely'
 import type { UserId } from '#kernel/ids.ts'
-import type { Engine, StoreParts } from '../engine/engine.ts'
+import type { Engine, RepositoryOptions } from '../engine/engine.ts'
 import type { Db } from '../engine/tables.ts'
 import type { UsageRow, UsageStore } from '../ports/usage.ts'
 
 const key = ['user_id', 'day', 'door', 'operation', 'result'] as const
 
 /** The repository over `engine`. */
-export function makeUsageStore({ engine, write }: StoreParts): UsageStore {
+export function makeUsageStore({ engine, write }: RepositoryOptions): UsageStore {
   const { db } = engine
   return {
     add: (rows) =>

@@ -6,7 +6,7 @@
 import { type CompiledQuery, sql } from 'kysely'
 import { comparableEmails, tidyEmail } from '#contract/email.ts'
 import { newId, parseUuid, type UserId } from '#kernel/ids.ts'
-import type { Engine, StoreParts, Write } from '../engine/engine.ts'
+import type { Engine, RepositoryOptions, Write } from '../engine/engine.ts'
 import { findFirst, hasChanged } from '../engine/rows.ts'
 import { type Db, isBefore, moment, momentOrNull } from '../engine/tables.ts'
 import { OwnerGoneError } from '../failure.ts'
@@ -26,7 +26,7 @@ const columns = [
 ] as const
 
 /** The user repository of `engine`. */
-export function makeUserStore({ engine, write }: StoreParts): UserStore {
+export function makeUserStore({ engine, write }: RepositoryOptions): UserStore {
   return { ...makeReads(engine.db), ...makeChanges(engine, write), ...makeEnds(write) }
 }
 

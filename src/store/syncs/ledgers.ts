@@ -7,7 +7,7 @@ import { randomBytes } from 'node:crypto'
 import type { AccountId, UserId } from '#kernel/ids.ts'
 import { inBatches } from '../engine/batches.ts'
 import { isBrokenReference } from '../engine/broken-reference.ts'
-import type { Engine, SealingParts } from '../engine/engine.ts'
+import type { Engine, SealingOptions } from '../engine/engine.ts'
 import type { Db } from '../engine/tables.ts'
 import { OwnerGoneError } from '../failure.ts'
 import { demandUser, lockUser, lockUserSoon, type UserState } from '../people/users.ts'
@@ -18,7 +18,7 @@ const purpose = 'ledger-key'
 const keyBytes = 32
 
 /** The ledger repository of `engine`. */
-export function makeLedgerStore({ engine, write, sealer }: SealingParts): LedgerStore {
+export function makeLedgerStore({ engine, write, sealer }: SealingOptions): LedgerStore {
   const { db } = engine
   return {
     begin: (userId) =>

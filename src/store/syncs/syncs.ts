@@ -5,7 +5,7 @@
 import { type RawBuilder, sql } from 'kysely'
 import { Provider } from '#contract/resources.ts'
 import type { ConnectionId, SyncRunId } from '#kernel/ids.ts'
-import type { Engine, StoreParts } from '../engine/engine.ts'
+import type { Engine, RepositoryOptions } from '../engine/engine.ts'
 import { hasChanged } from '../engine/rows.ts'
 import { type Db, isAfter, isDue, moment, momentOrNull } from '../engine/tables.ts'
 import type {
@@ -38,7 +38,7 @@ const isLiving = sql<boolean>`not exists (
 )`
 
 /** The sync repository of `engine`. */
-export function makeSyncStore({ engine, write }: StoreParts): SyncStore {
+export function makeSyncStore({ engine, write }: RepositoryOptions): SyncStore {
   const { db } = engine
   return {
     request: (connectionId, due) =>

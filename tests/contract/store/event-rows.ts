@@ -149,13 +149,13 @@ export async function recordAs(
   store: Store,
   lease: string,
   deliveryId: DeliveryId,
-  over: ResultParts = {},
+  over: ResultOptions = {},
 ): Promise<boolean> {
   const [state] = await store.deliveries.record([resultAs(lease, deliveryId, over)])
   return state !== null
 }
 
-interface ResultParts {
+interface ResultOptions {
   readonly verdict?: DeliveryVerdict
   readonly holdUntil?: number
   readonly health?: HealthChange
@@ -166,7 +166,7 @@ interface ResultParts {
 export function resultAs(
   lease: string,
   deliveryId: DeliveryId,
-  over: ResultParts = {},
+  over: ResultOptions = {},
 ): AttemptResult {
   return {
     lease,

@@ -21,7 +21,7 @@ import {
 } from '#connections/connections.ts'
 import type { Provider } from '#contract/resources.ts'
 import { makeDoctor, realMachine } from '#doctor/doctor.ts'
-import { type AdminDoorDeps, makeAdminDoor, type RequestSync } from '#doors/admin/door.ts'
+import { type AdminDoorOptions, makeAdminDoor, type RequestSync } from '#doors/admin/door.ts'
 import { openMemoryKv } from '#fast/memory.ts'
 import type { WindowStore } from '#fast/port.ts'
 import { Secret } from '#kernel/secret.ts'
@@ -124,7 +124,7 @@ export interface Answer {
 export interface WorldOptions {
   readonly providers?: readonly (keyof Emulators)[]
   readonly timeoutMs?: number
-  readonly listener?: AdminDoorDeps['listener']
+  readonly listener?: AdminDoorOptions['listener']
   readonly passwords?: Passwords
   /** `WEBHOOK_ALLOW_PRIVATE`; true by default. */
   readonly allowPrivate?: boolean

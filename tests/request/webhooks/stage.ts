@@ -23,8 +23,8 @@ import type { Store } from '#store/ports/store.ts'
 import { makeRedactor } from '#telemetry/redact.ts'
 import { makeSqlitePlace, type Place } from '#tests/contract/store/place.ts'
 import { addUser } from '#tests/contract/store/rows.ts'
-import type { DeliverDeps, WebhooksReport } from '#webhooks/deps.ts'
 import { makeEvents } from '#webhooks/envelope.ts'
+import type { DeliverOptions, WebhooksReport } from '#webhooks/options.ts'
 import { makePost } from '#webhooks/post.ts'
 import { makeWebhooks, type Webhooks } from '#webhooks/webhooks.ts'
 import { maxDeliveriesInFlight, startDeliveryWorker } from '#webhooks/worker.ts'
@@ -163,16 +163,16 @@ export async function openStage(t: TestContext, options: StageOptions = {}): Pro
   }
 }
 
-export interface WorkerParts {
+export interface WorkerOptions {
   readonly clock: { now(): number }
   readonly report: WebhooksReport
   readonly options?: Pick<StageOptions, 'timeoutMs' | 'schedule' | 'lookup'>
 }
 
 /** Sends what is due in this store, until it is stopped. */
-export function startWorker(store: Store, parts: WorkerParts) {
-  const { agent, deps } = makeDeliverDeps(store, parts)
-  const worker = startDeliveryWorker(deps, { done: () => {}, failed: parts.report.failed })
+export function startWorker(store: Store, options: WorkerOptions) {
+  const { agent, sending } = makeDeliverOptions(store, options)
+  const worker = startDeliveryWorker(sending, { done: () => {}, failed: options.report.failed })
   const unsubscribe = store.onWork((kind) => {
     if (kind === 'delivery') worker.wake()
   })
@@ -187,7 +187,7 @@ export function startWorker(store: Store, parts: WorkerParts) {
 }
 
 /** What sending needs; the caller destroys the agent. */
-function makeDeliverDeps(store: Store, { clock, report, options = {} }: WorkerParts) {
+function makeDeliverOptions(store: Store, { clock, report, options = {} }: WorkerOptions) {
   const agent = makeGuardedAgent({
     allowPrivate: true,
     connections: maxDeliveriesInFlight,
@@ -195,7 +195,7 @@ function makeDeliverDeps(store: Store, { clock, report, options = {} }: WorkerPa
   })
   const timeoutMs = options.timeoutMs ?? 5000
   const post = makePost({ agent, allowPrivate: true, userAgent: 'tributary/test', timeoutMs })
-  const deps: DeliverDeps = {
+  const sending: DeliverOptions = {
     store,
     clock,
     post,
@@ -205,7 +205,7 @@ function makeDeliverDeps(store: Store, { clock, report, options = {} }: WorkerPa
     writers: 1,
     random: () => 0.5,
   }
-  return { agent, deps }
+  return { agent, sending }
 }
 
 /** A receiver on this machine, for as long as the test runs. */

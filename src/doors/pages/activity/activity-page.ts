@@ -5,7 +5,7 @@ import { renderMoment } from '../moments.ts'
 import { table } from '../table.ts'
 import { addressOfEntry, describeActor, describeEntry, type Names } from './sentences.ts'
 
-export interface ActivityParts {
+export interface ActivityOptions {
   readonly rows: readonly AuditRow[]
   readonly names: Names
   /** IANA name of the person's zone. */
@@ -16,7 +16,7 @@ export interface ActivityParts {
   readonly older: string | null
 }
 
-export function renderActivity({ rows, names, zone, isFirst, older }: ActivityParts): Html {
+export function renderActivity({ rows, names, zone, isFirst, older }: ActivityOptions): Html {
   return html`<h1>Activity</h1>
 <p>What was done with your account. If something here was not you, change the password under <a href="/settings">Settings</a>.</p>
 ${rows.length === 0 ? html`<p>${isFirst ? 'Nothing has happened yet.' : 'There is nothing older.'}</p>` : renderTable(rows, names, zone)}

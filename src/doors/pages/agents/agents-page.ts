@@ -17,7 +17,7 @@ export const agentsDone = {
   gone: 'That agent is not connected: it was disconnected before, or the address is wrong.',
 } as const
 
-export interface AgentsParts {
+export interface AgentsPageOptions {
   readonly agents: readonly ConnectedAgent[]
   readonly formToken: string
   readonly mcpUrl: string
@@ -30,16 +30,16 @@ export interface AgentsParts {
   readonly done: keyof typeof agentsDone | null
 }
 
-export function renderAgents(parts: AgentsParts): Html {
-  const { agents, mcpUrl, isLoopback, done } = parts
+export function renderAgents(options: AgentsPageOptions): Html {
+  const { agents, mcpUrl, isLoopback, done } = options
   return html`<h1>Agents</h1>
 ${doneBox(done && agentsDone[done])}
-${!parts.mayRead && html`<p class="alert">Your plan does not include access for agents, so they are refused until the operator of this server changes it.</p>`}
-${agents.length === 0 ? html`<p>No agent is connected. An agent such as Claude or ChatGPT answers questions about your accounts, and can only read.</p>` : renderTable(parts)}
+${!options.mayRead && html`<p class="alert">Your plan does not include access for agents, so they are refused until the operator of this server changes it.</p>`}
+${agents.length === 0 ? html`<p>No agent is connected. An agent such as Claude or ChatGPT answers questions about your accounts, and can only read.</p>` : renderTable(options)}
 ${renderClients(mcpUrl, isLoopback)}`
 }
 
-function renderTable({ agents, formToken, zone }: AgentsParts): Html {
+function renderTable({ agents, formToken, zone }: AgentsPageOptions): Html {
   return html`<p>These may read your data until you disconnect them.</p>
 ${table<ConnectedAgent>(
   'Connected agents',

@@ -7,7 +7,7 @@ import { formOf } from '../forms.ts'
 import { askToRetry, enter } from '../sign-in/entering.ts'
 import { showNoSignUp } from '../sign-in/no-sign-up.ts'
 import type { Visit } from '../visit.ts'
-import { type InvitedParts, renderInvited } from './link-page.ts'
+import { type InvitedOptions, renderInvited } from './link-page.ts'
 import { showVoid } from './void-link.ts'
 
 interface TokenPath {
@@ -31,8 +31,8 @@ export function addInvitationRoutes(scope: FastifyInstance, context: PagesContex
     const { email } = found.row
     const path = `/invitations/${token}`
     const replaces = found.replaces !== null
-    const parts = { path, email, replaces, name: '', problems: {}, message: null }
-    return show(context, { reply, visit }, parts)
+    const options = { path, email, replaces, name: '', problems: {}, message: null }
+    return show(context, { reply, visit }, options)
   })
 
   scope.post<TokenPath>('/invitations/:token', async (request, reply) => {
@@ -59,9 +59,9 @@ export function addInvitationRoutes(scope: FastifyInstance, context: PagesContex
 function show(
   context: PagesContext,
   { reply, visit }: Turn,
-  parts: Omit<InvitedParts, 'formToken'>,
+  options: Omit<InvitedOptions, 'formToken'>,
 ): FastifyReply {
-  const body = renderInvited({ ...parts, formToken: visit.formToken })
+  const body = renderInvited({ ...options, formToken: visit.formToken })
   return context.show(reply, visit, { title: 'Make an account', body })
 }
 
@@ -69,7 +69,7 @@ function refuse(
   context: PagesContext,
   turn: Turn,
   result: Exclude<AcceptResult, { readonly kind: 'made' }>,
-  given: Pick<InvitedParts, 'path' | 'email' | 'replaces' | 'name'>,
+  given: Pick<InvitedOptions, 'path' | 'email' | 'replaces' | 'name'>,
 ): FastifyReply {
   const { reply, visit } = turn
   switch (result.kind) {

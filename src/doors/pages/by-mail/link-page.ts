@@ -3,13 +3,13 @@ import type { VoidReason } from '#auth/sign-in/single-use.ts'
 import { type Html, html } from '../html.ts'
 import { alertBox, field, hidden } from '../layout.ts'
 
-export interface ForgotParts {
+export interface ForgotOptions {
   readonly formToken: string
   readonly email: string
   readonly message: string | null
 }
 
-export function renderForgot({ formToken, email, message }: ForgotParts): Html {
+export function renderForgot({ formToken, email, message }: ForgotOptions): Html {
   return html`<article class="card">
 <h1>Forgot the password?</h1>
 <p>Give the address of your account. You get a link to choose a new password.</p>
@@ -35,7 +35,7 @@ ${how}
 </article>`
 }
 
-export interface ChooseParts {
+export interface ChooseOptions {
   readonly formToken: string
   readonly path: string
   readonly email: string
@@ -49,15 +49,15 @@ function renderReplaces(): Html {
   return html`<p class="alert">Nobody has confirmed this address yet, so somebody else may have made the account. You get a new one, and everything in the present one ends: connections, API keys, agents, webhooks, second factor and settings. If you made it and know its password, <a href="/sign-in">sign in</a> and confirm the address instead: then everything stays.</p>`
 }
 
-export function renderChoose(parts: ChooseParts): Html {
+export function renderChoose(options: ChooseOptions): Html {
   return html`<article class="card">
 <h1>Choose a new password</h1>
-<p>For the account of <strong>${parts.email}</strong>. All browsers are signed out.</p>
-${parts.replaces && renderReplaces()}
-${alertBox(parts.message)}
-<form method="post" action="${parts.path}" novalidate>
-${hidden('token', parts.formToken)}
-${field({ name: 'newPassword', label: 'New password', type: 'password', autocomplete: 'new-password', hint: 'At least 10 characters. Length is what counts.', problem: parts.problem, autofocus: true })}
+<p>For the account of <strong>${options.email}</strong>. All browsers are signed out.</p>
+${options.replaces && renderReplaces()}
+${alertBox(options.message)}
+<form method="post" action="${options.path}" novalidate>
+${hidden('token', options.formToken)}
+${field({ name: 'newPassword', label: 'New password', type: 'password', autocomplete: 'new-password', hint: 'At least 10 characters. Length is what counts.', problem: options.problem, autofocus: true })}
 <button type="submit">Set password</button>
 </form>
 </article>`
@@ -71,7 +71,7 @@ export function renderChanged(): Html {
 </article>`
 }
 
-export interface InvitedParts {
+export interface InvitedOptions {
   readonly formToken: string
   readonly path: string
   readonly email: string
@@ -81,24 +81,24 @@ export interface InvitedParts {
   readonly message: string | null
 }
 
-export function renderInvited({ problems, ...parts }: InvitedParts): Html {
+export function renderInvited({ problems, ...options }: InvitedOptions): Html {
   const first = problems.name === undefined && problems.password !== undefined ? 'password' : 'name'
   return html`<article class="card">
 <h1>Make an account</h1>
 <p>You are invited to this server.</p>
-${parts.replaces && renderReplaces()}
-${alertBox(parts.message)}
-<form method="post" action="${parts.path}" novalidate>
-${hidden('token', parts.formToken)}
-${field({ name: 'name', label: 'Name', type: 'text', autocomplete: 'name', value: parts.name, problem: problems.name, autofocus: first === 'name' })}
-${field({ name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username', value: parts.email, hint: 'The address that was invited.', isFixed: true })}
+${options.replaces && renderReplaces()}
+${alertBox(options.message)}
+<form method="post" action="${options.path}" novalidate>
+${hidden('token', options.formToken)}
+${field({ name: 'name', label: 'Name', type: 'text', autocomplete: 'name', value: options.name, problem: problems.name, autofocus: first === 'name' })}
+${field({ name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username', value: options.email, hint: 'The address that was invited.', isFixed: true })}
 ${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'new-password', hint: 'At least 10 characters. Length is what counts.', problem: problems.password, autofocus: first === 'password' })}
 <button type="submit">Make account</button>
 </form>
 </article>`
 }
 
-export interface ConfirmParts {
+export interface ConfirmOptions {
   readonly formToken: string
   readonly path: string
   readonly email: string
@@ -107,14 +107,14 @@ export interface ConfirmParts {
 }
 
 /** Only who is signed in to the account can confirm: whoever has the mail alone may not have made it. */
-export function renderConfirm(parts: ConfirmParts): Html {
+export function renderConfirm(options: ConfirmOptions): Html {
   return html`<article class="card">
 <h1>Confirm your address</h1>
-${renderConfirmStep(parts)}
+${renderConfirmStep(options)}
 </article>`
 }
 
-function renderConfirmStep({ formToken, path, email, reader }: ConfirmParts): Html {
+function renderConfirmStep({ formToken, path, email, reader }: ConfirmOptions): Html {
   const form = html`<form method="post" action="${path}">
 ${hidden('token', formToken)}
 <button type="submit">${reader === 'owner' ? 'Confirm address' : 'Sign in and confirm'}</button>

@@ -75,8 +75,8 @@ function addResetRoutes(scope: FastifyInstance, context: PagesContext): void {
     const { token } = request.params
     const found = await byMail.find('reset', token)
     if (found.kind === 'void') return showVoid(context, { reply, visit }, 'reset', found.why)
-    const parts = { formToken: visit.formToken, ...toParts(token, found) }
-    const body = renderChoose({ ...parts, message: null })
+    const options = { formToken: visit.formToken, ...toParts(token, found) }
+    const body = renderChoose({ ...options, message: null })
     return context.show(reply, visit, { title, body })
   })
 
@@ -91,12 +91,12 @@ function addResetRoutes(scope: FastifyInstance, context: PagesContext): void {
     const result = await byMail.choosePassword(by, token, newPassword)
     if (result.kind === 'done') return reply.redirect('/password-changed', 303)
     if (result.kind === 'void') return showVoid(context, { reply, visit }, 'reset', result.why)
-    const parts = { formToken: visit.formToken, ...toParts(token, found) }
+    const options = { formToken: visit.formToken, ...toParts(token, found) }
     if (result.kind === 'invalid') {
-      const body = renderChoose({ ...parts, message: null, problem: result.problem })
+      const body = renderChoose({ ...options, message: null, problem: result.problem })
       return context.show(reply.code(400), visit, { title, body })
     }
-    const body = renderChoose({ ...parts, message: askToRetry(reply, result) })
+    const body = renderChoose({ ...options, message: askToRetry(reply, result) })
     return context.show(reply, visit, { title, body })
   })
 

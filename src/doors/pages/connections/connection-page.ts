@@ -39,7 +39,7 @@ export const connectionDone = {
   kept: 'Nothing was changed.',
 } as const
 
-export interface ConnectionParts {
+export interface ConnectionOptions {
   readonly overview: ConnectionOverview
   readonly accounts: readonly AccountRow[]
   /** Newest first. */
@@ -54,8 +54,8 @@ export interface ConnectionParts {
   readonly message: string | null
 }
 
-export function renderConnection(parts: ConnectionParts): Html {
-  const { overview, done, message, zone } = parts
+export function renderConnection(options: ConnectionOptions): Html {
+  const { overview, done, message, zone } = options
   const { row } = overview
   const status = shownStatusOf(row)
   const failure = status.isBroken ? null : currentFailureOf(overview)
@@ -64,18 +64,18 @@ export function renderConnection(parts: ConnectionParts): Html {
 ${doneBox(done && [connectionDone[done], done === 'checked' && describeRate(row)])}
 ${alertBox(message)}
 <p>${renderState(overview)}. ${failure === null ? status.sentence : html`${describeSyncFailure(failure.code, row.provider)} ${renderRetry(overview, zone)}`}</p>
-${renderActions(parts)}
+${renderActions(options)}
 <dl class="facts">
 <dt>Provider</dt><dd>${factsOf(row.provider).name}</dd>
 <dt>Linked</dt><dd>${renderMoment(row.createdAt, zone)}</dd>
 ${renderFreshness(overview, zone)}
-${renderOutlook(overview, parts)}
+${renderOutlook(overview, options)}
 </dl>
 <h2>Accounts</h2>
-${renderAccounts(parts.accounts)}
+${renderAccounts(options.accounts)}
 ${renderShared(overview)}
 <h2>Syncs</h2>
-${renderRuns(parts)}`
+${renderRuns(options)}`
 }
 
 /** When a failing sync is tried again. */
@@ -89,8 +89,8 @@ function describeRate({ provider }: ConnectionOverview['row']): string | false {
   return hours !== null && ` ${name} is asked for new rows once in ${hours} hours.`
 }
 
-function renderActions(parts: ConnectionParts): Html {
-  const { overview, renewal, formToken } = parts
+function renderActions(options: ConnectionOptions): Html {
+  const { overview, renewal, formToken } = options
   const { row } = overview
   const refresh = html`<form method="post" action="${pathOf(row)}/refresh">${hidden('token', formToken)}<button type="submit" class="outline secondary">Refresh</button></form>`
   return html`<div class="actions">
@@ -136,7 +136,7 @@ function renderShared({ row }: ConnectionOverview): Html {
   return html`<p>Programs with one of your keys and agents that you allowed can read these accounts with their ${what}. None of that is stored here, and nothing can be paid or changed.</p>`
 }
 
-function renderRuns({ overview, runs, days, zone }: ConnectionParts): Html {
+function renderRuns({ overview, runs, days, zone }: ConnectionOptions): Html {
   const { row } = overview
   const counts = days.counts.get(row.id)
   if (runs.length === 0) return html`<p>None has ended yet.</p>`

@@ -78,14 +78,14 @@ ${
 }`
 }
 
-interface MendParts {
+interface MendOptions {
   readonly row: ConnectionRow
   readonly renewal: RenewalMethod
   readonly formToken: string
 }
 
 /** The button that mends a connection, or who does. */
-export function renderReconnect({ row, renewal, formToken }: MendParts): Html {
+export function renderReconnect({ row, renewal, formToken }: MendOptions): Html {
   const target = `${pathOf(row)}/reconnect`
   const main = shownStatusOf(row).isBroken ? html`` : html` class="outline secondary"`
   switch (renewal) {

@@ -27,7 +27,7 @@ export const connectionsDone = {
   gone: 'That connection does not exist. It was removed, or the address is wrong.',
 } as const
 
-export interface ListParts {
+export interface ListOptions {
   /** Those that need their owner first. */
   readonly connections: readonly ConnectionOverview[]
   readonly zone: string
@@ -35,11 +35,11 @@ export interface ListParts {
   readonly done: keyof typeof connectionsDone | null
 }
 
-export function renderConnections(parts: ListParts): Html {
-  const { connections, done } = parts
+export function renderConnections(options: ListOptions): Html {
+  const { connections, done } = options
   return html`<h1>Connections</h1>
 ${doneBox(done && connectionsDone[done])}
-${connections.length === 0 ? renderEmpty() : renderTable(parts)}`
+${connections.length === 0 ? renderEmpty() : renderTable(options)}`
 }
 
 function renderEmpty(): Html {
@@ -50,7 +50,7 @@ ${linkButton('')}`
 const linkButton = (look: string) =>
   html`<div class="actions"><form method="get" action="/connections/new"><button type="submit" class="${look}">Link a bank or broker</button></form></div>`
 
-function renderTable({ connections, zone, now }: ListParts): Html {
+function renderTable({ connections, zone, now }: ListOptions): Html {
   return html`${table<ConnectionOverview>(
     'Connections',
     [
@@ -82,27 +82,27 @@ function renderEnd(end: number | null, zone: string, now: number): Html | null {
   return html` <small class="place">consent ${end <= now ? 'ended' : 'ends'} ${renderMoment(end, zone)}</small>`
 }
 
-export interface CardsParts extends Omit<ListParts, 'done'> {
+export interface CardsOptions extends Omit<ListOptions, 'done'> {
   readonly formToken: string
   readonly renewalOf: (overview: ConnectionOverview) => RenewalMethod
   readonly countsOf: (overview: ConnectionOverview) => readonly DayRuns[] | undefined
 }
 
 /** The connections on the overview. */
-export function renderCards(parts: CardsParts): Html {
+export function renderCards(options: CardsOptions): Html {
   return html`<h2>Connections</h2>
-<ul class="cards">${parts.connections.map((one) => renderCard(one, parts))}</ul>
+<ul class="cards">${options.connections.map((one) => renderCard(one, options))}</ul>
 ${linkButton('outline')}`
 }
 
-function renderCard(overview: ConnectionOverview, parts: CardsParts): Html {
+function renderCard(overview: ConnectionOverview, options: CardsOptions): Html {
   const { row } = overview
   const { isBroken, sentence } = shownStatusOf(row)
-  const { zone, now, formToken } = parts
+  const { zone, now, formToken } = options
   return html`<li class="card connection">
 <div class="top"><h3><a href="${pathOf(row)}" class="foreign">${nameOf(row)}</a></h3><span>${renderState(overview)}</span></div>
-${isBroken && html`<p>${sentence}</p>${renderReconnect({ row, renewal: parts.renewalOf(overview), formToken })}`}
+${isBroken && html`<p>${sentence}</p>${renderReconnect({ row, renewal: options.renewalOf(overview), formToken })}`}
 <dl class="facts">${renderFreshness(overview, zone)}${renderOutlook(overview, { zone, now })}</dl>
-${renderPicture(parts.countsOf(overview), pictureDays)}
+${renderPicture(options.countsOf(overview), pictureDays)}
 </li>`
 }

@@ -7,13 +7,13 @@ import { alertBox, field, hidden } from '../layout.ts'
 import { renderQuestion } from '../question.ts'
 import { nameOf, pathOf } from './facts.ts'
 
-export interface RemoveConnectionParts {
+export interface RemoveConnectionOptions {
   readonly row: ConnectionRow
   readonly renewal: RenewalMethod
   readonly formToken: string
 }
 
-export function renderRemoveConnection({ row, renewal, formToken }: RemoveConnectionParts): Html {
+export function renderRemoveConnection({ row, renewal, formToken }: RemoveConnectionOptions): Html {
   const { name, endsConsents } = factsOf(row.provider)
   const isOwnKey = renewal === 'key'
   return renderQuestion({
@@ -50,7 +50,7 @@ export function keyFieldsOf(provider: ConnectionRow['provider']): readonly KeyFi
   )
 }
 
-export interface NewKeyParts {
+export interface NewKeyOptions {
   readonly row: ConnectionRow
   readonly formToken: string
   readonly problems: Readonly<Partial<Record<string, string>>>
@@ -58,7 +58,7 @@ export interface NewKeyParts {
 }
 
 /** What was typed is secret, so it is not shown again. */
-export function renderNewKey({ row, formToken, problems, message }: NewKeyParts): Html {
+export function renderNewKey({ row, formToken, problems, message }: NewKeyOptions): Html {
   const { name, personal } = factsOf(row.provider)
   const fields = keyFieldsOf(row.provider)
   return html`<p><a href="${pathOf(row)}">Back to the connection</a></p>

@@ -21,7 +21,7 @@ import { keyFieldsOf, renderNewKey } from './question-page.ts'
 
 const path = '/connections'
 
-interface Parts {
+interface Options {
   /** Null: the person has no such connection. */
   readonly find: (turn: SignedInRequest) => Promise<ConnectionRow | null>
   /** The page of the connection with the reason of a refusal. */
@@ -34,7 +34,7 @@ interface Parts {
 export function addReconnect(
   scope: FastifyInstance,
   context: PagesContext,
-  { find, refuse }: Parts,
+  { find, refuse }: Options,
 ): void {
   const { connections } = context
   const place = { path: '/connections/:connection/reconnect', returnTo: path }
@@ -80,7 +80,7 @@ function showNewKey(
 async function leave(
   context: PagesContext,
   turn: SignedInRequest,
-  { row, refuse }: Pick<Parts, 'refuse'> & { readonly row: ConnectionRow },
+  { row, refuse }: Pick<Options, 'refuse'> & { readonly row: ConnectionRow },
 ): Promise<FastifyReply> {
   const { id, userId, provider } = row
   const baseUrl = toReturnOrigin(context, turn.request)

@@ -15,7 +15,7 @@ const scopeTexts: Readonly<Record<Scope, { readonly label: string; readonly hint
   },
 }
 
-export interface ConsentParts {
+export interface ConsentPageOptions {
   readonly consent: PendingConsent
   readonly email: string
   readonly formToken: string
@@ -25,8 +25,8 @@ export interface ConsentParts {
   readonly offered: readonly Scope[]
 }
 
-export function renderConsent(parts: ConsentParts): Html {
-  const { consent, email, formToken, mayRead, offered } = parts
+export function renderConsent(options: ConsentPageOptions): Html {
+  const { consent, email, formToken, mayRead, offered } = options
   const withheld = offered.length < consent.scopes.length
   return html`<article class="card">
 <h1>Let an agent read your data?</h1>

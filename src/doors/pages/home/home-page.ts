@@ -1,14 +1,14 @@
 /** The start page, for visitors and for signed-in people. Rendering only. */
 import type { UserRow } from '#store/ports/users.ts'
-import { type CardsParts, renderCards } from '../connections/list-page.ts'
+import { type CardsOptions, renderCards } from '../connections/list-page.ts'
 import { type Html, html } from '../html.ts'
 import { type FirstSteps, renderFirstSteps } from '../welcome/first-steps.ts'
 
-export interface HomeParts {
+export interface HomeOptions {
   readonly user: UserRow
   readonly steps: FirstSteps
   /** Null: there is no connection yet. */
-  readonly cards: CardsParts | null
+  readonly cards: CardsOptions | null
 }
 
 /** The start page for a visitor who is not signed in. */
@@ -19,7 +19,7 @@ export function renderSignedOutHome({ signUpIsOpen }: { readonly signUpIsOpen: b
 }
 
 /** The start page for a signed-in person. */
-export function renderHome({ user: { name, email }, steps, cards }: HomeParts): Html {
+export function renderHome({ user: { name, email }, steps, cards }: HomeOptions): Html {
   return html`<h1>Overview</h1>
 <p>Signed in as ${name !== null && html`<strong>${name}</strong>, `}<strong>${email}</strong>.</p>
 ${renderFirstSteps(steps)}

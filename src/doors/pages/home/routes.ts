@@ -1,7 +1,7 @@
 /** The start page. */
 import type { FastifyInstance } from 'fastify'
 import { readOverview, readRunDays, sortByNeed } from '#connections/overview.ts'
-import type { CardsParts } from '../connections/list-page.ts'
+import type { CardsOptions } from '../connections/list-page.ts'
 import type { PagesContext } from '../context.ts'
 import { zoneOf } from '../signed-in.ts'
 import { isSignedIn, type SignedIn } from '../visit.ts'
@@ -34,7 +34,7 @@ export function addHomeRoutes(scope: FastifyInstance, context: PagesContext): vo
 async function readCards(
   { store, clock, connections }: PagesContext,
   { user, formToken }: SignedIn,
-): Promise<CardsParts | null> {
+): Promise<CardsOptions | null> {
   const [zone, now] = [zoneOf(user), clock.now()]
   const [all, { counts }] = await Promise.all([
     readOverview(store, user.id),

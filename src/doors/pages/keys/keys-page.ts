@@ -26,7 +26,7 @@ export const keysDone = {
     'That form was sent twice, and only the first one counted. A key that you did not see can be revoked.',
 } as const
 
-export interface KeysParts {
+export interface KeysOptions {
   readonly keys: readonly KeyRow[]
   readonly now: number
   /** IANA name of the person's zone. */
@@ -42,22 +42,22 @@ export interface KeysParts {
   readonly done: keyof typeof keysDone | null
 }
 
-export function renderKeys(parts: KeysParts): Html {
-  const { keys, created } = parts
-  const active = keys.filter((key) => toKeyStatus(key, parts.now) === 'active')
-  const ended = keys.filter((key) => toKeyStatus(key, parts.now) !== 'active')
+export function renderKeys(options: KeysOptions): Html {
+  const { keys, created } = options
+  const active = keys.filter((key) => toKeyStatus(key, options.now) === 'active')
+  const ended = keys.filter((key) => toKeyStatus(key, options.now) !== 'active')
   return html`<h1>API keys</h1>
 ${created !== null && renderCreated(created)}
-${doneBox(parts.done && keysDone[parts.done])}
+${doneBox(options.done && keysDone[options.done])}
 <p>A program that sends one of these keys can read your accounts. No key can change or pay anything. Budget programs that read SimpleFIN take a <a href="/simplefin/create">setup token</a> in place of a key.</p>
-${!parts.mayRead && html`<p class="alert">Your plan does not include access for programs, so keys are refused until the operator of this server changes it.</p>`}
-${active.length === 0 ? html`<p>You have no active key.</p>` : renderTable('Active keys', active, parts)}
-${renderNew(parts)}
-${ended.length > 0 && html`<h2>Former keys</h2>${renderTable('Former keys', ended.slice(0, formerShown), parts)}`}
+${!options.mayRead && html`<p class="alert">Your plan does not include access for programs, so keys are refused until the operator of this server changes it.</p>`}
+${active.length === 0 ? html`<p>You have no active key.</p>` : renderTable('Active keys', active, options)}
+${renderNew(options)}
+${ended.length > 0 && html`<h2>Former keys</h2>${renderTable('Former keys', ended.slice(0, formerShown), options)}`}
 ${ended.length > formerShown && html`<p><small>Older ones are not shown.</small></p>`}`
 }
 
-function renderCreated({ name, key, url }: NonNullable<KeysParts['created']>): Html {
+function renderCreated({ name, key, url }: NonNullable<KeysOptions['created']>): Html {
   return html`<section class="card once" aria-labelledby="created">
 <h2 id="created">Your new key</h2>
 <p>The key of <span class="foreign">${foreignText(name)}</span> is shown this once. Keep it now: it cannot be shown again.</p>
@@ -67,7 +67,7 @@ function renderCreated({ name, key, url }: NonNullable<KeysParts['created']>): H
 </section>`
 }
 
-function renderNew({ draft, formToken, mayCreate }: KeysParts): Html {
+function renderNew({ draft, formToken, mayCreate }: KeysOptions): Html {
   if (!mayCreate) {
     return html`<h2>New key</h2>
 <p><a href="/sign-in?return=%2Fkeys">Confirm your password</a> to create a key.</p>`
@@ -85,7 +85,7 @@ ${field({ name: 'expires', label: 'Last day', type: 'date', autocomplete: 'off',
 /** A page stays small, whatever was revoked. */
 const formerShown = 50
 
-function renderTable(label: string, keys: readonly KeyRow[], { now, zone }: KeysParts): Html {
+function renderTable(label: string, keys: readonly KeyRow[], { now, zone }: KeysOptions): Html {
   const moment = (at: number | null) => (at === null ? 'never' : renderMoment(at, zone))
   return table<KeyRow>(
     label,

@@ -15,11 +15,11 @@ const purpose = 'link-begun-here'
 
 const Begun = z.strictObject({ session: z.string(), until: z.int() })
 
-type Parts = Pick<PagesContext, 'cookies' | 'sealer' | 'clock'>
+type Options = Pick<PagesContext, 'cookies' | 'sealer' | 'clock'>
 
 /** Call it with the redirect to the provider's page. */
 export function rememberBegun(
-  { cookies, sealer, clock }: Parts,
+  { cookies, sealer, clock }: Options,
   reply: FastifyReply,
   { id, userId }: Pick<Session, 'id' | 'userId'>,
 ): void {
@@ -31,7 +31,7 @@ export function rememberBegun(
 
 /** The session in which this person began a link in this browser; null: none is known. */
 export function readBegun(
-  { cookies, sealer, clock }: Parts,
+  { cookies, sealer, clock }: Options,
   request: FastifyRequest,
   userId: UserId,
 ): SessionId | null {

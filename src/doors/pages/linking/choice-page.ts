@@ -25,7 +25,7 @@ ${ways.length === 0 && html`<p class="alert">No provider is set up on this serve
 /** What the list shows at once; a search finds the others. */
 const shownAtOnce = 50
 
-export interface InstitutionParts {
+export interface InstitutionOptions {
   readonly way: LinkingWay
   /** Null: the provider's own page asks. `unavailable`: the list cannot be read now. */
   readonly institutions: readonly Institution[] | null | 'unavailable'
@@ -46,37 +46,37 @@ export interface OwnKeyDraft {
 }
 
 /** The second page: which institution, and the form for a key of one's own. */
-export function renderProvider(parts: InstitutionParts): Html {
-  const { way, ownKey } = parts
+export function renderProvider(options: InstitutionOptions): Html {
+  const { way, ownKey } = options
   return html`<h1>${way.covers}</h1>
-${way.hasPage && renderConsentWay(parts)}
-${way.ownKey !== null && renderOwnKey(way, way.ownKey, ownKey, parts.formToken)}
+${way.hasPage && renderConsentWay(options)}
+${way.ownKey !== null && renderOwnKey(way, way.ownKey, ownKey, options.formToken)}
 <p><a href="${newPath}">Choose another provider</a></p>`
 }
 
-function renderConsentWay({ way, institutions, ...parts }: InstitutionParts): Html {
+function renderConsentWay({ way, institutions, ...options }: InstitutionOptions): Html {
   const { name, provider } = way
   const intro = html`<p>${name} asks you to sign in at your institution and to say what may be read. Then it brings you back here.</p>`
   if (institutions === 'unavailable') {
     return html`${intro}${alertBox(`${name} cannot show its list at the moment. Wait a few minutes, then reload this page.`)}`
   }
   if (institutions === null) {
-    return html`${intro}${alertBox(parts.institutionProblem)}
-<form method="post" action="${newPath}" class="narrow">${hidden('token', parts.formToken)}${hidden('provider', provider)}
+    return html`${intro}${alertBox(options.institutionProblem)}
+<form method="post" action="${newPath}" class="narrow">${hidden('token', options.formToken)}${hidden('provider', provider)}
 <button type="submit">Continue to ${name}</button></form>`
   }
-  const found = institutions.filter(makeFilter(parts.q))
+  const found = institutions.filter(makeFilter(options.q))
   const shown = found.slice(0, shownAtOnce)
-  return html`${intro}${alertBox(parts.institutionProblem)}
+  return html`${intro}${alertBox(options.institutionProblem)}
 <div role="search"><form method="get" action="${newPath}" class="search">${hidden('provider', provider)}
 <label for="q">Search</label>
-<div class="search-row"><input id="q" name="q" type="search" autocomplete="off" maxlength="100" value="${parts.q}">
+<div class="search-row"><input id="q" name="q" type="search" autocomplete="off" maxlength="100" value="${options.q}">
 <button type="submit" class="secondary">Search</button></div>
 </form></div>
 ${found.length === 0 && html`<p role="status">Nothing is called like that. Try a shorter word.</p>`}
 ${
   shown.length > 0 &&
-  html`<form method="post" action="${newPath}">${hidden('token', parts.formToken)}${hidden('provider', provider)}
+  html`<form method="post" action="${newPath}">${hidden('token', options.formToken)}${hidden('provider', provider)}
 <ul class="institutions">${shown.map(renderInstitution)}</ul></form>`
 }
 ${found.length > shown.length && html`<p><small>${shown.length} of ${found.length} are shown. Search for yours.</small></p>`}`

@@ -131,7 +131,7 @@ export function renderRefused({ error, name, back }: Refused): EndPage {
   return renderEnd({ heading: `${name} cannot be reached`, text, button: again }, back)
 }
 
-export interface WaitingParts {
+export interface WaitingOptions {
   readonly name: string
   /** The provider cannot be read now; otherwise the consent or its accounts have not arrived. */
   readonly isUnread: boolean
@@ -148,7 +148,7 @@ export function renderUnfinished({
   path,
   formToken,
   isWatching,
-}: WaitingParts): EndPage {
+}: WaitingOptions): EndPage {
   const title = isUnread ? 'Agreed, but not read yet' : 'Your accounts are on their way'
   const text = isUnread
     ? `You agreed, and that is kept. ${name} cannot be read at the moment; nothing is lost.`

@@ -14,7 +14,7 @@ import {
   toProblems,
 } from '../signed-in.ts'
 import {
-  type InstitutionParts,
+  type InstitutionOptions,
   type OwnKeyDraft,
   renderProvider,
   renderWays,
@@ -74,7 +74,7 @@ async function showProvider(
 ): Promise<FastifyReply> {
   const institutions = way.hasPage ? await listInstitutions(context, way) : null
   if (institutions === 'unavailable' && reply.statusCode === 200) reply.code(503)
-  const parts: InstitutionParts = {
+  const options: InstitutionOptions = {
     way,
     institutions,
     q: (shown.q ?? '').trim().slice(0, maxSearch),
@@ -88,7 +88,7 @@ async function showProvider(
     },
   }
   const formAction = context.linkingTargets
-  return context.show(reply, visit, { title, body: renderProvider(parts), formAction })
+  return context.show(reply, visit, { title, body: renderProvider(options), formAction })
 }
 
 /** A provider that does not answer leaves the other ways of the page usable. */

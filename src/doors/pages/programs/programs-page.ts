@@ -30,7 +30,7 @@ export const programsDone = {
     'That form was sent twice, and only the first one counted. A setup token that you did not see can be ended.',
 } as const
 
-export interface ProgramsParts {
+export interface ProgramsOptions {
   readonly programs: readonly ProgramRow[]
   readonly connections: readonly ConnectionRow[]
   readonly now: number
@@ -47,18 +47,18 @@ export interface ProgramsParts {
   readonly done: keyof typeof programsDone | null
 }
 
-export function renderPrograms(parts: ProgramsParts): Html {
-  const { created, programs } = parts
+export function renderPrograms(options: ProgramsOptions): Html {
+  const { created, programs } = options
   return html`<h1>Programs that read SimpleFIN</h1>
 ${created !== null && renderCreated(created)}
-${doneBox(parts.done && programsDone[parts.done])}
+${doneBox(options.done && programsDone[options.done])}
 <p>Budget programs such as Actual Budget, Sure and Firefly III, and Home Assistant read your balances and transactions with a setup token. They can change and pay nothing.</p>
-${!parts.mayRead && html`<p class="alert">Your plan does not include access for programs, so they are refused until the operator of this server changes it.</p>`}
-${programs.length === 0 ? html`<p>No program has access.</p>` : renderTable(parts)}
-${renderNew(parts)}`
+${!options.mayRead && html`<p class="alert">Your plan does not include access for programs, so they are refused until the operator of this server changes it.</p>`}
+${programs.length === 0 ? html`<p>No program has access.</p>` : renderTable(options)}
+${renderNew(options)}`
 }
 
-function renderCreated({ name, token }: NonNullable<ProgramsParts['created']>): Html {
+function renderCreated({ name, token }: NonNullable<ProgramsOptions['created']>): Html {
   return html`<section class="card once" aria-labelledby="created">
 <h2 id="created">Your setup token</h2>
 <p>The token for <span class="foreign">${foreignText(name)}</span> is shown this once. Paste it into the program: it can be used once, and ends after a day.</p>
@@ -66,8 +66,8 @@ function renderCreated({ name, token }: NonNullable<ProgramsParts['created']>): 
 </section>`
 }
 
-function renderNew(parts: ProgramsParts): Html {
-  const { draft, formToken, mayCreate, connections } = parts
+function renderNew(options: ProgramsOptions): Html {
+  const { draft, formToken, mayCreate, connections } = options
   if (!mayCreate) {
     return html`<h2>New setup token</h2>
 <p>To make a token, <a href="/sign-in?return=%2Fsimplefin%2Fcreate">give your password once more</a>.</p>`
@@ -91,7 +91,7 @@ ${draft.problems.connections !== undefined && html`<p id="connections-problem" c
 </form>`
 }
 
-function renderTable({ programs, connections, now, zone }: ProgramsParts): Html {
+function renderTable({ programs, connections, now, zone }: ProgramsOptions): Html {
   const names = new Map(connections.map(({ id, institutionName }) => [id, institutionName]))
   const showSeen = ({ connections: ids }: ProgramRow) => {
     if (ids === null) return 'everything'

@@ -2,7 +2,7 @@
 import { foreignText, type Html, html } from '../html.ts'
 import { renderQuestion } from '../question.ts'
 
-export interface DeleteParts {
+export interface DeleteOptions {
   readonly email: string
   /** Names of the institutions with a connection. */
   readonly institutions: readonly string[]
@@ -10,7 +10,7 @@ export interface DeleteParts {
 }
 
 /** The confirmation before the account is deleted. */
-export function renderDelete({ email, institutions, formToken }: DeleteParts): Html {
+export function renderDelete({ email, institutions, formToken }: DeleteOptions): Html {
   return renderQuestion({
     heading: 'Delete this account?',
     sentences: html`<p>The account <strong>${email}</strong> is deleted with its keys, webhook endpoints and connected agents. This cannot be undone.</p>
@@ -39,14 +39,14 @@ const endTexts: Readonly<Record<ConnectionEnd, string>> = {
     'your own key is forgotten here. It still works elsewhere until you end it at the provider.',
 }
 
-export interface DeletedParts {
+export interface DeletedOptions {
   readonly ends: readonly { readonly name: string; readonly end: ConnectionEnd }[]
   /** Connections beyond those that are listed. */
   readonly more: number
 }
 
 /** What was ended at the providers, and what was not. */
-export function renderDeleted({ ends, more }: DeletedParts): Html {
+export function renderDeleted({ ends, more }: DeletedOptions): Html {
   return html`<article class="card">
 <h1>The account is deleted</h1>
 <p>Its keys and agents are refused from now on, and nothing of your data is kept here.</p>

@@ -4,14 +4,14 @@ import { type Html, html } from '../html.ts'
 import { alertBox, field, hidden } from '../layout.ts'
 import { renderQrCode } from './qr-code.ts'
 
-export interface SetUpParts {
+export interface SetUpOptions {
   readonly formToken: string
   readonly setUp: SetUp
   readonly message: string | null
   readonly isRefused: boolean
 }
 
-export function renderSetUp({ formToken, setUp, message, isRefused }: SetUpParts): Html {
+export function renderSetUp({ formToken, setUp, message, isRefused }: SetUpOptions): Html {
   return html`<article class="card">
 <h1>Set up a second factor</h1>
 <p>From then on, signing in needs your password and a code from an authenticator app.</p>
@@ -30,7 +30,7 @@ ${field({ name: 'code', label: 'Code', type: 'text', autocomplete: 'one-time-cod
 </article>`
 }
 
-export interface SecondFactorParts {
+export interface SecondFactorOptions {
   readonly formToken: string
   /** New recovery codes, shown this once. */
   readonly codes: readonly string[]
@@ -39,8 +39,8 @@ export interface SecondFactorParts {
   readonly wasOn: boolean
 }
 
-export function renderSecondFactor(parts: SecondFactorParts): Html {
-  const { formToken, codes, codesLeft, wasOn } = parts
+export function renderSecondFactor(options: SecondFactorOptions): Html {
+  const { formToken, codes, codesLeft, wasOn } = options
   return html`<h1>Second factor</h1>
 ${wasOn && html`<p class="alert" role="alert">The second factor is on already; nothing was changed. If you did not do this in another page, switch it off and set it up again.</p>`}
 ${codes.length > 0 && renderCodes(codes)}
@@ -62,14 +62,14 @@ function renderCodes(codes: readonly string[]): Html {
 </section>`
 }
 
-export interface RemoveFactorParts {
+export interface RemoveFactorOptions {
   readonly formToken: string
   readonly message: string | null
   readonly isRefused: boolean
 }
 
 /** The confirmation before the second factor is switched off. */
-export function renderRemoveFactor({ formToken, message, isRefused }: RemoveFactorParts): Html {
+export function renderRemoveFactor({ formToken, message, isRefused }: RemoveFactorOptions): Html {
   return html`<article class="card">
 <h1>Switch off the second factor?</h1>
 <p>From then on, your password alone signs you in. The recovery codes end too.</p>

@@ -32,7 +32,7 @@ export const settingsDone = {
   'switched-off': 'The second factor is off: your password alone signs you in.',
 } as const
 
-export interface SettingsParts {
+export interface SettingsOptions {
   readonly user: UserRow
   readonly draft: SettingsDraft
   /** IANA name of the person's zone. */
@@ -46,20 +46,20 @@ export interface SettingsParts {
   readonly done: keyof typeof settingsDone | null
 }
 
-export function renderSettings(parts: SettingsParts): Html {
-  const { done } = parts
+export function renderSettings(options: SettingsOptions): Html {
+  const { done } = options
   return html`<h1>Settings</h1>
 ${doneBox(done && settingsDone[done])}
-<p>Signed in as <strong>${parts.user.email}</strong>.</p>
-${renderProfile(parts)}
-${renderPassword(parts)}
-${renderFactor(parts)}
-${renderSessions(parts)}
+<p>Signed in as <strong>${options.user.email}</strong>.</p>
+${renderProfile(options)}
+${renderPassword(options)}
+${renderFactor(options)}
+${renderSessions(options)}
 <h2>Delete account</h2>
 <p><a href="/settings/delete">Delete the account</a> with all its keys and connections.</p>`
 }
 
-function renderProfile({ draft, formToken }: SettingsParts): Html {
+function renderProfile({ draft, formToken }: SettingsOptions): Html {
   const { profile } = draft
   return html`<h2>Profile</h2>
 <form method="post" action="/settings" novalidate class="narrow">
@@ -71,7 +71,7 @@ ${field({ name: 'timezone', label: 'Time zone', type: 'text', autocomplete: 'off
 </form>`
 }
 
-function renderPassword({ draft, formToken }: SettingsParts): Html {
+function renderPassword({ draft, formToken }: SettingsOptions): Html {
   const { passwords } = draft
   return html`<h2>Password</h2>
 ${alertBox(draft.message)}
@@ -83,7 +83,7 @@ ${field({ name: 'newPassword', label: 'New password', type: 'password', autocomp
 </form>`
 }
 
-function renderFactor({ hasSecondFactor, codesLeft }: SettingsParts): Html {
+function renderFactor({ hasSecondFactor, codesLeft }: SettingsOptions): Html {
   const left = codesLeft === 1 ? 'one recovery code is' : html`${codesLeft} recovery codes are`
   return html`<h2>Second factor</h2>
 ${hasSecondFactor ? html`<p>It is <strong>on</strong>; ${left} left. <a href="/settings/second-factor">Recovery codes, or switch it off</a></p>` : html`<p>It is off: your password alone signs you in. <a href="/settings/second-factor">Set it up</a></p>`}`
@@ -92,7 +92,7 @@ ${hasSecondFactor ? html`<p>It is <strong>on</strong>; ${left} left. <a href="/s
 /** This one and the last seen others; a page stays small. */
 const sessionsShown = 25
 
-function renderSessions({ sessions, own, zone, formToken }: SettingsParts): Html {
+function renderSessions({ sessions, own, zone, formToken }: SettingsOptions): Html {
   const others = sessions.filter(({ id }) => id !== own).slice(0, sessionsShown - 1)
   const shown = sessions.filter((session) => session.id === own || others.includes(session))
   return html`<h2>Signed-in browsers</h2>

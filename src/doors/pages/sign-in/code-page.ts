@@ -3,7 +3,7 @@ import { type Html, html } from '../html.ts'
 import { alertBox, field, hidden } from '../layout.ts'
 import { renderWaitingAgent } from './sign-in-page.ts'
 
-export interface CodeParts {
+export interface CodeOptions {
   readonly formToken: string
   /** A local path to continue to. */
   readonly returnTo: string
@@ -13,15 +13,15 @@ export interface CodeParts {
   readonly isRefused: boolean
 }
 
-export function renderCode(parts: CodeParts): Html {
+export function renderCode(options: CodeOptions): Html {
   return html`<article class="card">
 <h1>Enter your code</h1>
-${renderWaitingAgent(parts.agent, 'One more step to decide what it may see.')}
-${alertBox(parts.message)}
+${renderWaitingAgent(options.agent, 'One more step to decide what it may see.')}
+${alertBox(options.message)}
 <form method="post" action="/sign-in/code" novalidate>
-${hidden('token', parts.formToken)}
-${hidden('return', parts.returnTo)}
-${field({ name: 'code', label: 'Code', type: 'text', autocomplete: 'one-time-code', autofocus: true, hint: 'The six digits in your authenticator app, or a recovery code', problem: parts.isRefused ? 'Check the code' : undefined })}
+${hidden('token', options.formToken)}
+${hidden('return', options.returnTo)}
+${field({ name: 'code', label: 'Code', type: 'text', autocomplete: 'one-time-code', autofocus: true, hint: 'The six digits in your authenticator app, or a recovery code', problem: options.isRefused ? 'Check the code' : undefined })}
 <button type="submit">Continue</button>
 </form>
 <p><small>No app and no recovery code? The operator of this server can remove the second factor.</small></p>

@@ -8,7 +8,12 @@ import { isSignedIn, type Visit } from '../visit.ts'
 import { addCodeForm, askForCode } from './code-routes.ts'
 import { askToRetry, enter, returnOf, type WithReturn, waitingAgent } from './entering.ts'
 import { showNoSignUp } from './no-sign-up.ts'
-import { renderSignIn, renderSignUp, type SignInParts, type SignUpParts } from './sign-in-page.ts'
+import {
+  renderSignIn,
+  renderSignUp,
+  type SignInOptions,
+  type SignUpOptions,
+} from './sign-in-page.ts'
 
 /** One text for every refusal, so that it does not reveal whether the account exists. */
 const refusedText = 'The e-mail address or the password is wrong.'
@@ -27,16 +32,16 @@ function addSignInForm(scope: FastifyInstance, context: PagesContext): void {
     request: FastifyRequest,
     reply: FastifyReply,
     visit: Visit,
-    parts: Pick<SignInParts, 'returnTo' | 'email' | 'message' | 'isRefused'>,
+    options: Pick<SignInOptions, 'returnTo' | 'email' | 'message' | 'isRefused'>,
   ): Promise<FastifyReply> {
     const again = visit.user !== null
     const body = renderSignIn({
-      ...parts,
-      agent: await waitingAgent(context, request, reply, parts.returnTo),
-      email: visit.user?.email ?? parts.email,
+      ...options,
+      agent: await waitingAgent(context, request, reply, options.returnTo),
+      email: visit.user?.email ?? options.email,
       formToken: visit.formToken,
       again,
-      isInterrupted: context.interrupted.isInterrupted(request, parts.returnTo),
+      isInterrupted: context.interrupted.isInterrupted(request, options.returnTo),
       signUpIsOpen: signIns.signUpIsOpen,
     })
     return context.show(reply, visit, { title: again ? 'Confirm it is you' : 'Sign in', body })
@@ -78,10 +83,10 @@ function addSignUpForm(scope: FastifyInstance, context: PagesContext): void {
     request: FastifyRequest,
     reply: FastifyReply,
     visit: Visit,
-    parts: Omit<SignUpParts, 'formToken' | 'agent'>,
+    options: Omit<SignUpOptions, 'formToken' | 'agent'>,
   ): Promise<FastifyReply> {
-    const agent = await waitingAgent(context, request, reply, parts.returnTo)
-    const body = renderSignUp({ ...parts, agent, formToken: visit.formToken })
+    const agent = await waitingAgent(context, request, reply, options.returnTo)
+    const body = renderSignUp({ ...options, agent, formToken: visit.formToken })
     return context.show(reply, visit, { title: 'Make an account', body })
   }
 

@@ -17,7 +17,7 @@ function renderInterrupted(again: boolean): Html | null {
   )
 }
 
-export interface SignInParts {
+export interface SignInOptions {
   readonly formToken: string
   /** A local path to continue to. */
   readonly returnTo: string
@@ -34,28 +34,28 @@ export interface SignInParts {
   readonly signUpIsOpen: boolean
 }
 
-export function renderSignIn(parts: SignInParts): Html {
-  const signUp = `/sign-up?return=${encodeURIComponent(parts.returnTo)}`
+export function renderSignIn(options: SignInOptions): Html {
+  const signUp = `/sign-up?return=${encodeURIComponent(options.returnTo)}`
   return html`<article class="card">
-<h1>${parts.again ? 'Confirm it is you' : 'Sign in'}</h1>
-${renderWaitingAgent(parts.agent, parts.again ? 'Give your password once more to decide.' : 'Sign in to decide what it may see.')}
-${parts.again && parts.agent === null && !parts.isInterrupted && html`<p>What comes next needs your password once more.</p>`}
-${parts.isInterrupted && renderInterrupted(parts.again)}
-${alertBox(parts.message)}
+<h1>${options.again ? 'Confirm it is you' : 'Sign in'}</h1>
+${renderWaitingAgent(options.agent, options.again ? 'Give your password once more to decide.' : 'Sign in to decide what it may see.')}
+${options.again && options.agent === null && !options.isInterrupted && html`<p>What comes next needs your password once more.</p>`}
+${options.isInterrupted && renderInterrupted(options.again)}
+${alertBox(options.message)}
 <form method="post" action="/sign-in" novalidate>
-${hidden('token', parts.formToken)}
-${hidden('return', parts.returnTo)}
-${field({ name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username', value: parts.email, autofocus: parts.email === '', problem: parts.isRefused ? 'Check the address' : undefined })}
-${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', autofocus: parts.email !== '', problem: parts.isRefused ? 'Check the password' : undefined })}
-<button type="submit">${parts.again ? 'Continue' : 'Sign in'}</button>
+${hidden('token', options.formToken)}
+${hidden('return', options.returnTo)}
+${field({ name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username', value: options.email, autofocus: options.email === '', problem: options.isRefused ? 'Check the address' : undefined })}
+${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', autofocus: options.email !== '', problem: options.isRefused ? 'Check the password' : undefined })}
+<button type="submit">${options.again ? 'Continue' : 'Sign in'}</button>
 </form>
 <p><a href="/forgot-password">Forgot the password?</a></p>
-${!parts.again && parts.signUpIsOpen && html`<p>No account yet? <a href="${signUp}">Make one</a>.</p>`}
-${!parts.again && !parts.signUpIsOpen && html`<p><small>Accounts are made by the operator of this server.</small></p>`}
+${!options.again && options.signUpIsOpen && html`<p>No account yet? <a href="${signUp}">Make one</a>.</p>`}
+${!options.again && !options.signUpIsOpen && html`<p><small>Accounts are made by the operator of this server.</small></p>`}
 </article>`
 }
 
-export interface SignUpParts {
+export interface SignUpOptions {
   readonly formToken: string
   readonly returnTo: string
   readonly values: { readonly name: string; readonly email: string }
@@ -65,23 +65,23 @@ export interface SignUpParts {
   readonly agent: string | null
 }
 
-export function renderSignUp(parts: SignUpParts): Html {
-  const { problems, values } = parts
+export function renderSignUp(options: SignUpOptions): Html {
+  const { problems, values } = options
   // Focus goes to the first field with a problem.
   const names = ['name', 'email', 'password'] as const
   const first = names.find((name) => problems[name] !== undefined) ?? 'name'
   return html`<article class="card">
 <h1>Make an account</h1>
-${renderWaitingAgent(parts.agent, 'Make an account to decide what it may see.')}
-${alertBox(parts.message)}
+${renderWaitingAgent(options.agent, 'Make an account to decide what it may see.')}
+${alertBox(options.message)}
 <form method="post" action="/sign-up" novalidate>
-${hidden('token', parts.formToken)}
-${hidden('return', parts.returnTo)}
+${hidden('token', options.formToken)}
+${hidden('return', options.returnTo)}
 ${field({ name: 'name', label: 'Name', type: 'text', autocomplete: 'name', value: values.name, problem: problems.name, autofocus: first === 'name' })}
 ${field({ name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username', value: values.email, problem: problems.email, autofocus: first === 'email' })}
 ${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'new-password', hint: 'At least 10 characters. Length is what counts.', problem: problems.password, autofocus: first === 'password' })}
 <button type="submit">Make account</button>
 </form>
-<p>Have one already? <a href="/sign-in?return=${encodeURIComponent(parts.returnTo)}">Sign in</a>.</p>
+<p>Have one already? <a href="/sign-in?return=${encodeURIComponent(options.returnTo)}">Sign in</a>.</p>
 </article>`
 }

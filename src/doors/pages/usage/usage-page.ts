@@ -12,12 +12,12 @@ import { countUnanswered, renderChart, renderDayTable } from './chart.ts'
 import { renderLimits } from './limits.ts'
 import { toText } from './words.ts'
 
-export interface UsageParts {
+export interface UsageOptions {
   readonly report: UsageReport
   readonly limits: LimitsLeft
 }
 
-export function renderUsage({ report, limits }: UsageParts): Html {
+export function renderUsage({ report, limits }: UsageOptions): Html {
   return html`<h1>Usage</h1>
 ${report.requests === 0 ? renderNothing(report, limits) : renderCounts(report)}
 ${renderLimits(limits)}`

@@ -24,7 +24,7 @@ export const endpointDone = {
   kept: 'Nothing was changed.',
 } as const
 
-export interface EndpointParts {
+export interface EndpointPageOptions {
   readonly endpoint: EndpointRow
   readonly deliveries: readonly DeliveryRow[]
   /** The path of older deliveries; null: there are none. */
@@ -41,27 +41,27 @@ export interface EndpointParts {
   readonly test: DeliveryRow | null
 }
 
-export function renderEndpoint(parts: EndpointParts): Html {
-  const { endpoint, message, secret } = parts
+export function renderEndpoint(options: EndpointPageOptions): Html {
+  const { endpoint, message, secret } = options
   const health = describeHealth(endpoint)
   return html`<p><a href="/webhooks">All endpoints</a></p>
 <h1><span class="foreign">${showUrl(endpoint)}</span></h1>
-${renderDone(parts)}
+${renderDone(options)}
 ${alertBox(message)}
 ${secret !== null && renderSecret(secret)}
 <dl class="facts">
 <dt>State</dt><dd><strong>${health.name}</strong>. ${health.sentence}</dd>
 <dt>Receives</dt><dd>${listEvents(endpoint)}</dd>
-<dt>Added</dt><dd>${renderMoment(endpoint.createdAt, parts.zone)}</dd>
+<dt>Added</dt><dd>${renderMoment(endpoint.createdAt, options.zone)}</dd>
 </dl>
-${renderActions(parts)}
+${renderActions(options)}
 <h2>Deliveries</h2>
-${parts.deliveries.length === 0 ? html`<p>Nothing was sent yet. Send a test event to see whether your receiver takes it.</p>` : renderDeliveries(parts)}
-${parts.older !== null && html`<p><a href="${parts.older}">Older deliveries</a></p>`}`
+${options.deliveries.length === 0 ? html`<p>Nothing was sent yet. Send a test event to see whether your receiver takes it.</p>` : renderDeliveries(options)}
+${options.older !== null && html`<p><a href="${options.older}">Older deliveries</a></p>`}`
 }
 
 /** A test event that the receiver refused is a problem, not a success. */
-function renderDone({ done, test }: EndpointParts): Html | null {
+function renderDone({ done, test }: EndpointPageOptions): Html | null {
   if (done !== 'tested' || test === null) return doneBox(done && endpointDone[done])
   const isRefused = (test.attempts.at(-1)?.failure ?? null) !== null
   return isRefused ? alertBox(describeTest(test)) : doneBox(describeTest(test))
@@ -85,7 +85,7 @@ function renderSecret(secret: string): Html {
 </section>`
 }
 
-function renderActions({ endpoint, formToken }: EndpointParts): Html {
+function renderActions({ endpoint, formToken }: EndpointPageOptions): Html {
   const isDisabled = endpoint.health === 'disabled'
   const post = (verb: string, text: string) =>
     html`<form method="post" action="/webhooks/${endpoint.id}/${verb}">${hidden('token', formToken)}<button type="submit" class="outline secondary">${text}</button></form>`
@@ -99,7 +99,13 @@ ${ask('remove', 'Remove')}
 </div>`
 }
 
-function renderDeliveries({ endpoint, deliveries, test, formToken, zone }: EndpointParts): Html {
+function renderDeliveries({
+  endpoint,
+  deliveries,
+  test,
+  formToken,
+  zone,
+}: EndpointPageOptions): Html {
   return table<DeliveryRow>(
     'Deliveries',
     [

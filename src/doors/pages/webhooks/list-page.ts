@@ -24,7 +24,7 @@ export const endpointsDone = {
     'That form was sent twice, and only the first one counted. A secret that you did not see can be replaced on the page of its endpoint.',
 } as const
 
-export interface EndpointsParts {
+export interface EndpointsOptions {
   readonly endpoints: readonly EndpointRow[]
   readonly formToken: string
   readonly draft: EndpointDraft
@@ -38,13 +38,13 @@ const eventWords: Readonly<Record<EventType, string>> = {
   'trades.synced': 'Trades of brokers',
 }
 
-export function renderEndpoints(parts: EndpointsParts): Html {
-  const { endpoints } = parts
+export function renderEndpoints(options: EndpointsOptions): Html {
+  const { endpoints } = options
   return html`<h1>Webhooks</h1>
-${doneBox(parts.done && endpointsDone[parts.done])}
+${doneBox(options.done && endpointsDone[options.done])}
 <p>After every sync, new and changed rows are posted to these addresses, signed. <a href="https://www.standardwebhooks.com" rel="noreferrer">Standard Webhooks</a> describes the signature.</p>
 ${endpoints.length === 0 ? html`<p>You have no endpoint. With the first one, the service begins to recognise new rows; the first events report the last 90 days.</p>` : table('Endpoints', columns, endpoints)}
-${renderNew(parts)}`
+${renderNew(options)}`
 }
 
 const columns: readonly TableColumn<EndpointRow>[] = [
@@ -69,7 +69,7 @@ export function listEvents({ events, skipEmpty }: EndpointRow): string {
   return skipEmpty ? `${words}; not when nothing is new` : words
 }
 
-function renderNew({ draft, formToken, mayCreate }: EndpointsParts): Html {
+function renderNew({ draft, formToken, mayCreate }: EndpointsOptions): Html {
   if (!mayCreate) {
     return html`<h2>New endpoint</h2>
 <p><a href="/sign-in?return=%2Fwebhooks">Confirm your password</a> to add one.</p>`

@@ -3,7 +3,7 @@ import { type Html, html } from '../html.ts'
 import { alertBox, doneBox } from '../layout.ts'
 import { type FirstSteps, renderFirstSteps } from './first-steps.ts'
 
-export interface WelcomeParts {
+export interface WelcomeOptions {
   readonly email: string
   readonly steps: FirstSteps
   /** Made-up data was linked just now. */
@@ -11,7 +11,7 @@ export interface WelcomeParts {
   readonly problem: string | null
 }
 
-export function renderWelcome({ email, steps, isLinked, problem }: WelcomeParts): Html {
+export function renderWelcome({ email, steps, isLinked, problem }: WelcomeOptions): Html {
   return html`<h1>Your account is ready</h1>
 ${isLinked && doneBox('Made-up banks and a broker are linked. They hold nobody’s data.')}
 ${alertBox(problem)}

@@ -7,7 +7,7 @@ import type { DeliveryRow } from '#store/ports/deliveries.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
 import type { Store, StoreRows } from '#store/ports/store.ts'
 
-export interface EndpointDeps {
+export interface EndpointOptions {
   readonly store: Pick<Store, 'transact' | 'endpoints' | 'deliveries' | 'events'>
   readonly clock: Clock
   /** `WEBHOOK_ALLOW_PRIVATE`. */

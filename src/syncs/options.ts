@@ -59,7 +59,7 @@ export interface SyncReport {
   ended(run: SyncRunReport): void
 }
 
-export interface SyncDeps {
+export interface SyncOptions {
   readonly store: Store
   readonly adapters: Adapters
   readonly guard: Guard

@@ -2,7 +2,7 @@
 import type { Clock } from '#kernel/time.ts'
 import type { Store } from '#store/ports/store.ts'
 
-export interface ActionParts {
+export interface AuthActionOptions {
   readonly store: Pick<Store, 'transact'>
   readonly clock: Clock
 }

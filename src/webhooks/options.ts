@@ -25,7 +25,7 @@ export interface WebhooksReport {
   failed(task: string, error: unknown): void
 }
 
-export interface DeliverDeps {
+export interface DeliverOptions {
   readonly store: Pick<Store, 'transact' | 'deliveries' | 'events' | 'onChange'>
   readonly clock: Clock
   readonly post: Post

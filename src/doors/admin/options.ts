@@ -38,7 +38,7 @@ export interface ServiceAddresses {
   readonly mcpUrl: string
 }
 
-export interface AdminDoorDeps {
+export interface AdminDoorOptions {
   /** Read-only: every change is an action. */
   readonly store: Pick<
     StoreReader,

@@ -40,7 +40,7 @@ export interface ConnectionsReport extends LateReport {
   notListening(event: { readonly provider: Provider; readonly error: unknown }): void
 }
 
-export interface ConnectionsDeps {
+export interface ConnectionsOptions {
   readonly store: Store
   readonly adapters: Adapters
   readonly clock: Clock
@@ -56,10 +56,12 @@ export interface ConnectionsDeps {
 }
 
 /** What the parts of an action that write in its transaction need. */
-export type SaveDeps = Pick<ConnectionsDeps, 'adapters' | 'clock'> & { readonly store: StoreRows }
+export type SaveOptions = Pick<ConnectionsOptions, 'adapters' | 'clock'> & {
+  readonly store: StoreRows
+}
 
 /** The dependencies of the actions, with what they share. */
-export interface ActionDeps extends ConnectionsDeps {
+export interface ActionOptions extends ConnectionsOptions {
   readonly queue: Queue
   readonly late: LateWork
 }
