@@ -54,7 +54,7 @@ const subjects: readonly Subject[] = [
       ['snapshot', 70],
       ['take-page', 80],
       ['read-on', 65],
-      ['anchor', 60],
+      ['anchor', 78],
       ['windows', 60],
       ['share', 65],
     ] as const

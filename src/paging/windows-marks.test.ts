@@ -94,6 +94,17 @@ test('R18: a walk that only got windows without rows for an hour is still compar
   }, isRefusal)
 })
 
+test('R18: a list whose first row vanished before it was shown is refused, not left out', async () => {
+  const streams = [makeRows(9, 'new', 100), makeRows(9, 'old')]
+  const world = makePagedWorld({ streams, paging: 'after', pageSize: 4 })
+  const stage = makeStage(world)
+  const process = stage.open()
+  await stage.ids(process, 0, 3)
+  stage.epoch += 1
+  streams[1]?.shift()
+  await assert.rejects(stage.ids(process, 3, 20), isRefusal)
+})
+
 test('R17: rows that were shown further on and are not read again yet refuse no window', async () => {
   const { stage, process } = makeScene(60, 1)
   for (let offset = 0; offset < 40; offset += 4) await stage.ids(process, offset, 4)
