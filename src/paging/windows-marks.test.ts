@@ -105,6 +105,25 @@ test('R18: a list whose first row vanished before it was shown is refused, not l
   await assert.rejects(stage.ids(process, 3, 20), isRefusal)
 })
 
+test('R18: a list whose first row took another place before it was shown is refused', async () => {
+  const streams = [makeRows(9, 'new', 100), makeRows(9, 'old')]
+  const stage = makeStage(makePagedWorld({ streams, paging: 'after', pageSize: 4 }))
+  const process = stage.open()
+  await stage.ids(process, 0, 3)
+  stage.epoch += 1
+  const first = streams[1]?.shift() ?? assert.fail()
+  streams[1]?.splice(2, 0, { ...first, time: -2.5 })
+  await assert.rejects(stage.ids(process, 3, 20), isRefusal)
+})
+
+test('R18: a walk goes on where its first row is the last one of its page', async () => {
+  const { rows, stage, process } = makeScene(20)
+  await stage.ids(process, 0, 5)
+  stage.epoch += 1
+  rows.unshift(...makeRows(3, 'new', 10))
+  assert.deepEqual(await stage.ids(process, 5, 5), idsOf(5, 10))
+})
+
 test('R17: rows that were shown further on and are not read again yet refuse no window', async () => {
   const { stage, process } = makeScene(60, 1)
   for (let offset = 0; offset < 40; offset += 4) await stage.ids(process, offset, 4)
