@@ -21,8 +21,10 @@ const rowsOf = ({ world, random }: Game) => world.streams[random(world.streams.l
 /** What the provider's rows do, at any time. */
 const moves = {
   arrive(game: Game) {
-    game.newest += 1 + game.random(5)
-    rowsOf(game).unshift(game.makeRow(game.newest))
+    const rows = rowsOf(game)
+    // A row that changed may be the newest one: the order of the list is that of its times.
+    game.newest = Math.max(game.newest, rows[0]?.time ?? 0) + 1 + game.random(5)
+    rows.unshift(game.makeRow(game.newest))
   },
   arriveLate(game: Game) {
     const rows = rowsOf(game)
