@@ -28,7 +28,6 @@ interface Running {
   log: Log | null
   readonly metrics: Metrics
   stopping: boolean
-  /** The exit code of the process. */
   exitCode: 0 | 1
 }
 

@@ -1,7 +1,4 @@
-/**
- * Assembles the admin door with its actions and the state that it reports; loaded at the first request for
- * it.
- */
+/** Assembles the admin door with its actions and what it reports; loaded at the first request for it. */
 
 import type { FastifyInstance } from 'fastify'
 import { makeAgents } from '#auth/oauth/agents.ts'

@@ -1,7 +1,4 @@
-/**
- * What the pages of linking need of the configuration: where their forms may lead, and tokens of made-up
- * people.
- */
+/** What the pages of linking need: where their forms may lead, and tokens of made-up people. */
 import type { LinkingWay } from '#connections/connections.ts'
 import type { Provider } from '#contract/resources.ts'
 import type { ProviderAccess } from '#providers/adapters.ts'

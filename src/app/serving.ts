@@ -1,7 +1,4 @@
-/**
- * What answers on the public listener: reads, the authorization server and the doors. A process with
- * `ROLE=worker` has none of it.
- */
+/** What answers on the public listener: reads, authorization server, doors. `ROLE=worker` has none of it. */
 import { makeSessions } from '#auth/sign-in/sessions.ts'
 import { listenerTimes } from '#doors/listener.ts'
 import { makeUnknownPage } from '#doors/pages/unknown-page.ts'

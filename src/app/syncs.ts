@@ -1,7 +1,4 @@
-/**
- * Assembles syncs with their dependencies: adapters and guard, the refresh of connections, the envelopes of
- * events.
- */
+/** Assembles syncs: adapters and guard, the refresh of connections, the envelopes of events. */
 import { defaultTimezone } from '#auth/caller.ts'
 import { bySystem } from '#contract/actor.ts'
 import { makeSyncs, type Syncs } from '#syncs/syncs.ts'

@@ -1,7 +1,4 @@
-/**
- * Assembles the actions on users and keys that an operator or a person can make, for the doors that offer
- * them.
- */
+/** Assembles the actions on users and keys of operators and persons, for the doors that offer them. */
 import type { AuthActionOptions } from './action-options.ts'
 import { makeCreateKey } from './create-key.ts'
 import { makeCreateUser } from './create-user.ts'

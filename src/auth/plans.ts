@@ -61,7 +61,6 @@ export function grantableScopes(
   return scopes.filter((scope) => scope !== 'brokerage:read' || mayReadBrokerage)
 }
 
-/** A person's plan and what follows from it. */
 export interface PlanSummary {
   readonly plan: PlanName
   readonly status: PlanStatus

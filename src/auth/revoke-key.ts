@@ -1,7 +1,4 @@
-/**
- * Revokes an API key: every process refuses it from then on. Revoking twice keeps the first time and makes
- * one audit row.
- */
+/** Revokes an API key: every process refuses it from then on. Twice keeps the first time, one audit row. */
 
 import { type By, mayActFor } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'

@@ -43,7 +43,6 @@ export interface Choice {
 
 const everything: Choice = { isWanted: () => true, isWantedAgain: () => true }
 
-/** A consent of the provider and our connection for it. */
 export interface AdoptedConsent {
   readonly id: ConnectionId
   readonly found: DiscoveredConnection

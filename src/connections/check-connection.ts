@@ -20,7 +20,6 @@ export type CheckConnection = (by: By<Person>, id: ConnectionId) => Promise<Chec
 
 const everyMs = 60_000
 
-/** Makes the action. */
 export function makeCheckConnection(
   { store, clock, windows, late }: Pick<ActionOptions, 'store' | 'clock' | 'windows' | 'late'>,
   refresh: RefreshConnection,

@@ -40,7 +40,6 @@ export type ConnectByKey = (
   renews: ConnectionId | null,
 ) => Promise<OwnKeyEnd>
 
-/** Makes the action. */
 export function makeConnectByKey(options: ActionOptions): ConnectByKey {
   return async (by, input, renews) => {
     const credentials = parseCredentials(input)

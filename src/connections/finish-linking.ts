@@ -39,7 +39,6 @@ export interface LinkingArrival {
   readonly provider: Provider
   /** As it stood in the address. */
   readonly state: string
-  /** The query of the return. */
   readonly query: URLSearchParams
   /** The origin to which the browser returned. */
   readonly baseUrl: string
@@ -57,7 +56,6 @@ export type Arrival = LinkingState | { readonly kind: 'unknown' | 'expired' | 'o
  */
 export type FinishLinking = (by: By<Person>, arrival: LinkingArrival) => Promise<Arrival>
 
-/** Makes the action. */
 export function makeFinishLinking(options: ActionOptions): FinishLinking {
   return async (by, arrival) => {
     const { linking } = getAdapter(options.adapters, arrival.provider)

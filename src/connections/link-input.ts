@@ -27,7 +27,6 @@ function makeCredentials(provider: Provider) {
 
 type CredentialsBody = ReturnType<typeof makeCredentials>
 
-/** The input per provider; the type is derived from the same facts. */
 export const LinkInput = z.discriminatedUnion(
   'provider',
   Provider.options.map(makeCredentials) as [CredentialsBody, ...CredentialsBody[]],

@@ -1,7 +1,4 @@
-/**
- * What a person is told of a link that came back, from what the store has of it: the same in every process,
- * and after a reload.
- */
+/** What a person is told of a link that came back, from the store: the same in every process. */
 
 import type { ConnectionId } from '#kernel/ids.ts'
 import { linkingFailures } from '#providers/linking.ts'

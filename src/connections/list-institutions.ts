@@ -23,7 +23,6 @@ const maxInstitutions = 5000
 
 type Ask = NonNullable<Linking['institutions']>
 
-/** Makes the action. */
 export function makeListInstitutions(options: ActionOptions): ListInstitutions {
   const kept = new Map<Provider, { readonly at: number; readonly list: readonly Institution[] }>()
   const asked = new Map<Provider, Promise<readonly Institution[]>>()

@@ -1,7 +1,4 @@
-/**
- * The ways in which people can link here: at each configured provider its own page, keys of their own, or
- * both.
- */
+/** How people can link here: at each configured provider its own page, keys of their own, or both. */
 import type { ConnectionCategory, Provider } from '#contract/resources.ts'
 import { factsOf, providerNames } from '#providers/all-facts.ts'
 import type { OwnKeyAccess } from '#providers/credentials.ts'

@@ -36,7 +36,6 @@ const ChangeInput = z.strictObject({
 /** @throws ApiError `invalid_params`. */
 export type NoteChange = (by: By<Operator | System>, input: unknown) => Promise<void>
 
-/** Makes the action. */
 export function makeNoteChange({ store, clock }: ActionOptions): NoteChange {
   return async ({ actor }, raw) => {
     const { action, details, outdated, challenged } = parseInput(ChangeInput, raw)

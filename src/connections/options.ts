@@ -1,7 +1,4 @@
-/**
- * What every action on connections needs, and how it reports. Actions change our own rows; they never read
- * money data.
- */
+/** What every action on connections needs, and how it reports. Actions never read money data. */
 import type { Provider } from '#contract/resources.ts'
 import type { WindowStore } from '#fast/port.ts'
 import type { ConnectionId } from '#kernel/ids.ts'

@@ -34,7 +34,6 @@ export interface SyncFailureSeen {
   readonly failures: number
 }
 
-/** The runs of one day. */
 export type DayRuns = RunCounts
 
 export interface RunDays {

@@ -33,7 +33,6 @@ export interface HeldConnection {
   readonly accounts: readonly AccountRow[]
 }
 
-/** The stored connections of a login. */
 export interface LoginConnections {
   /** Newest first. */
   readonly held: readonly HeldConnection[]

@@ -23,7 +23,6 @@ export interface Renewals {
   find(row: ConnectionRow): Promise<RenewalMethod>
 }
 
-/** Makes both questions. */
 export function makeRenewals({
   adapters,
   store,

@@ -20,7 +20,6 @@ export type ResumeLinking = (by: By<Person>, attempt: LinkingName) => Promise<Li
 /** A page that waits asks every few seconds; a provider is asked no more often than this for one login. */
 const looks = { most: 40, withinMs: 10 * 60_000 }
 
-/** Makes the action. */
 export function makeResumeLinking(options: ActionOptions): ResumeLinking {
   return async (by, name) => {
     const id = readLinkingName(name)

@@ -264,5 +264,4 @@ const table = [
 
 export type OperationName = (typeof table)[number]['name']
 
-/** Every operation, in the order of the documentation. */
 export const operations: readonly Operation[] = table

@@ -1,7 +1,4 @@
-/**
- * Whether there is a mail server, whether it takes us, and whether mails wait for longer than retries
- * explain.
- */
+/** Whether there is a mail server, whether it takes us, and whether mails wait longer than retries last. */
 import type { Clock } from '#kernel/time.ts'
 import type { Store } from '#store/ports/store.ts'
 import { type Check, type Finding, fault, ok, warning } from './finding.ts'

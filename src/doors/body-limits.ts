@@ -1,7 +1,4 @@
-/**
- * The largest request body per path, in bytes. No door accepts more, and the listeners refuse to be sent more
- * before it is sent.
- */
+/** The largest request body per path, in bytes. Listeners refuse more before it is sent. */
 import type { IncomingMessage } from 'node:http'
 import { maxBodyBytes } from '#contract/limits.ts'
 

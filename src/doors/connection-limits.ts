@@ -4,7 +4,6 @@
  */
 import { readFileSync } from 'node:fs'
 
-/** The limits of one listener. */
 export interface ConnectionLimits {
   /** From so many on, each new connection evicts the one that has been idle longest. */
   readonly evictAbove: number

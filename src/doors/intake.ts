@@ -26,7 +26,6 @@ const mostTurns = 50
 export interface Intake {
   /** Counts one part of a body. */
   count(): void
-  /** Counts one read of a connection. */
   countRead(share: Share): void
   /** Counts a request of a connection; false when there are too many of it. */
   countOf(share: Share): boolean

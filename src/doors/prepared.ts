@@ -1,7 +1,4 @@
-/**
- * Answers whose bytes never change: compressed and digested in advance, so that sending one costs only the
- * write.
- */
+/** Answers whose bytes never change: compressed and digested in advance, so that sending one is a write. */
 import { hash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'

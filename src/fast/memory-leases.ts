@@ -32,7 +32,6 @@ interface Places {
 /** Idle keys are removed together once there are this many keys. */
 const sweepAt = 4096
 
-/** Starts with nothing in flight. */
 export function makeMemoryLeases(): MemoryLeases {
   const inFlight = new Map<string, Places>()
   let nextSweep = sweepAt

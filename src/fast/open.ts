@@ -1,7 +1,4 @@
-/**
- * Opens fast state: in memory, or shared through Valkey/Redis with memory as the fallback. Other rooms import
- * this file only.
- */
+/** Opens fast state: in memory, or shared through Valkey/Redis. Other rooms import this file only. */
 import type { JobReport } from '#jobs/periodic.ts'
 import type { StoreMark } from '#store/ports/meta.ts'
 import { type MemoryKvOptions, openMemoryKv } from './memory.ts'

@@ -13,7 +13,6 @@ import type { Seal } from './redis-seal.ts'
 
 export interface RedisEditions {
   readonly beginChange: BeginChange
-  /** The Redis key of a user's edition. */
   name(userId: string): string
   /** What `editionLua` compares: the edition that a caller's rows have; absent: it compares nothing. */
   known(edition: string | undefined): string

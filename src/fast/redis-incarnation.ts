@@ -68,7 +68,6 @@ return {id, isDue, -1}
 /** The state of the incarnation. */
 interface Watch extends IncarnationOptions {
   readonly ask: ReturnType<RedisLink['script']>
-  /** The Redis key of the incarnation. */
   readonly name: string
   readonly timing: IncarnationTiming
   id: string | null

@@ -9,13 +9,11 @@ type Id<Name extends string> = string & { readonly [brand]: Name }
 
 export type UserId = Id<'user'>
 export type KeyId = Id<'key'>
-/** A program that reads SimpleFIN. */
 export type ProgramId = Id<'program'>
 export type LoginId = Id<'login'>
 export type SessionId = Id<'session'>
 export type ConnectionId = Id<'connection'>
 export type AccountId = Id<'account'>
-/** One run of the sync of one connection. */
 export type SyncRunId = Id<'sync run'>
 /** A webhook endpoint: where a consumer receives events. */
 export type EndpointId = Id<'endpoint'>

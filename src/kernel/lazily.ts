@@ -1,7 +1,4 @@
-/**
- * Runs `make` at the first call. Calls meanwhile and later share its value; after a failure the next call
- * tries again.
- */
+/** Runs `make` at the first call. Later calls share its value; after a failure the next one tries again. */
 export function lazily<Value>(make: () => Promise<Value>): () => Promise<Value> {
   let made: Promise<Value> | null = null
   return () => {

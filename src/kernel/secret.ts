@@ -1,7 +1,4 @@
-/**
- * A value that must not be printed: logs, error messages, JSON and the inspector show `[secret]`. Only
- * `reveal` returns the value.
- */
+/** A value that is never printed: logs, errors, JSON and inspector show `[secret]`. `reveal` returns it. */
 import { inspect } from 'node:util'
 
 const shown = '[secret]'

@@ -169,7 +169,6 @@ export function toIso(ms: Millis): string {
 /** One time zone with its table of offsets; `getZone` makes it once per zone. */
 export interface Zone {
   readonly id: string
-  /** The day of an instant in this zone. */
   dayOf(instant: Micros): string
   /** The first instant of a day in this zone (not always midnight: daylight saving may skip it). */
   startOfDay(day: string): Micros

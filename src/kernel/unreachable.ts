@@ -1,7 +1,4 @@
-/**
- * The default branch of every exhaustive switch: the compiler reports a missing case, and at run time an
- * impossible value throws.
- */
+/** The default branch of every exhaustive switch: a missing case does not compile, another value throws. */
 
 /** Throws for a value that the types rule out. */
 export function unreachable(value: never): never {

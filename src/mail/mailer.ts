@@ -1,7 +1,4 @@
-/**
- * The port of the mail server: what the worker hands over, and what came of it. Only smtp.ts speaks to a
- * server.
- */
+/** The port of the mail server: what the worker hands over, and what came of it. smtp.ts speaks to it. */
 import type { MailId } from '#kernel/ids.ts'
 
 /** A finished mail in plain text. */
@@ -10,7 +7,6 @@ export interface Letter {
   readonly id: MailId
   /** One address. */
   readonly to: string
-  /** One line. */
   readonly subject: string
   readonly text: string
 }

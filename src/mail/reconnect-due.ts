@@ -1,7 +1,4 @@
-/**
- * When the notice that a connection has to be reconnected is sent: a pure rule, which the store calls when
- * one is lost.
- */
+/** When the notice of a lost connection is sent: a pure rule, which the store calls when one is lost. */
 import type { ReconnectDueAt } from '#store/ports/mails.ts'
 
 /** A connection that recovers within this time is not mailed about. */

@@ -1,7 +1,4 @@
-/**
- * The parts of undici that are used here, without what its entry loads (`src/providers/pool-library.ts` says
- * what).
- */
+/** The parts of undici that are used here, without what its entry loads (`src/providers/pool-library.ts`). */
 import { createRequire } from 'node:module'
 import type * as Library from 'undici'
 

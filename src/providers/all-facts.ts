@@ -1,7 +1,4 @@
-/**
- * The facts of every provider of the contract: one line each, which the compiler requires for every name in
- * `Provider`.
- */
+/** The facts of every provider: one line each, which the compiler requires for every name in `Provider`. */
 import { apiError } from '#contract/errors.ts'
 import { Provider } from '#contract/resources.ts'
 import { akahuFacts } from './akahu/facts.ts'

@@ -1,7 +1,4 @@
-/**
- * Credentials in the port to a provider: what links a person, whose they are, and how this installation
- * reaches the provider.
- */
+/** Credentials in the port: what links a person, whose they are, how this installation reaches a provider. */
 import type { Provider } from '#contract/resources.ts'
 import type { KnownFacts } from './all-facts.ts'
 import type { Login } from './login.ts'

@@ -61,7 +61,6 @@ export interface DiscoveredAccount {
   readonly assumed?: readonly ('name' | 'type')[]
 }
 
-/** A provider's reply to a health probe. */
 export interface ProbeReply {
   /** The provider's own time; null when its answer has none. */
   readonly theirTimeMs: Millis | null
@@ -79,7 +78,6 @@ export interface EmptyAnswer {
   readonly among?: readonly AccountRef[]
 }
 
-/** A webhook of a provider as it arrived. */
 export interface WebhookRequest {
   /** A header by its name in lower case. */
   header(name: string): string | undefined
@@ -138,7 +136,6 @@ export interface KnownLogins {
   has(reference: string): Promise<boolean>
 }
 
-/** Receives the webhooks of a provider. */
 export interface WebhookReceiver {
   /**
    * Verifies a webhook and translates it. Before its signature is verified nothing of its body is used,

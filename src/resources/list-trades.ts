@@ -1,7 +1,4 @@
-/**
- * Trades of one brokerage connection: the accounts' streams are merged newest first, identical fills are
- * numbered.
- */
+/** Trades of a brokerage connection: accounts' streams merged newest first, identical fills numbered. */
 
 import type { z } from 'zod'
 import { apiError } from '#contract/errors.ts'

@@ -1,7 +1,4 @@
-/**
- * What positions are worth: the provider's market value, else quantity times price. Exact, and null where it
- * is not known.
- */
+/** What positions are worth: the provider's market value, else quantity times price. Exact; null: unknown. */
 import type { Holding } from '#contract/resources.ts'
 import { add, type Decimal, multiply, zero } from '#kernel/decimal.ts'
 

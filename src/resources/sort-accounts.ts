@@ -1,7 +1,4 @@
-/**
- * The order of a user's accounts, the same on every store: by name as the root collation has it, then by id
- * (reading R16b).
- */
+/** The order of accounts on every store: by name in the root collation, then by id (reading R16b). */
 import { atFirstUse } from '#kernel/lazily.ts'
 import type { AccountRow } from '#store/ports/accounts.ts'
 

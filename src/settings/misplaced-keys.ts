@@ -1,7 +1,4 @@
-/**
- * Finds variables of a provider that hold a key of another one, or a key in quotes: neither is ever sent
- * anywhere.
- */
+/** Finds variables with the key of another provider, or a key in quotes: neither is ever sent anywhere. */
 import { factsOf, providerNames } from '#providers/all-facts.ts'
 import { describeWrongKey } from '#providers/misplaced-key.ts'
 

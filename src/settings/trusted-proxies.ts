@@ -13,7 +13,6 @@ export interface TrustedProxies {
   includes(address: string): boolean
 }
 
-/** Trusts no proxy. */
 export const noProxies: TrustedProxies = Object.freeze({
   list: Object.freeze([]),
   includes: () => false,

@@ -1,6 +1,5 @@
 /** How the store reports to operators: the caller that opens it passes in where log lines go. */
 
-/** One line. */
 export interface StoreLogLine {
   readonly level: 'info' | 'warn' | 'error'
   readonly message: string

@@ -1,7 +1,4 @@
-/**
- * The lease of a run. A run that lost it is aborted: another process may have leased the connection
- * meanwhile.
- */
+/** The lease of a run. A run that lost it is aborted: another process may have the connection meanwhile. */
 import { type HeldLease, holdLease } from '#jobs/lease.ts'
 import type { JobReport } from '#jobs/periodic.ts'
 import type { Clock } from '#kernel/time.ts'

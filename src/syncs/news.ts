@@ -18,7 +18,6 @@ export interface RowChanges {
   /** JSON texts of event objects, in the order in which the rows came. */
   readonly new: readonly string[]
   readonly updated: readonly string[]
-  /** Months of the ledger that changed. */
   readonly months: readonly LedgerMonth[]
   readonly read: number
   readonly gone: number
@@ -36,7 +35,6 @@ export interface NewsCollector {
 export interface CollectorOptions {
   /** The key of the user's fingerprints. */
   readonly key: Uint8Array
-  /** The accounts that the run reads. */
   readonly accountIds: readonly AccountId[]
   readonly months: readonly LedgerMonth[]
   readonly contentVersion: number

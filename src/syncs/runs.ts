@@ -1,7 +1,4 @@
-/**
- * The runs in progress in this process, scheduled or requested, so that a stop can wait for them and then
- * abort them.
- */
+/** The runs in progress in this process, scheduled or requested, for a stop that waits and then aborts. */
 import type { Provider } from '#contract/resources.ts'
 import type { ConnectionId, SyncRunId } from '#kernel/ids.ts'
 import type { ClaimedSync } from '#store/ports/syncs.ts'

@@ -1,7 +1,4 @@
-/**
- * Turns the reports of the mail room into log lines and metrics: ids and statuses, never an address or a
- * text.
- */
+/** Turns the mail room's reports into log lines and metrics: ids and statuses, never an address or text. */
 import type { PrintUrl } from '#auth/sign-in/single-use.ts'
 import { adviceOn } from '#doctor/mail.ts'
 import type { MailReport } from '#mail/worker.ts'

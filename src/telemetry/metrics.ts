@@ -14,7 +14,6 @@ import type { SimplefinRecord } from './request-record.ts'
 import { makeSyncMetrics } from './sync-metrics.ts'
 import { makeWebhookMetrics, type WebhookMetrics } from './webhook-metrics.ts'
 
-/** The facts counted of one request. */
 interface CountedRequest {
   readonly door: 'rest' | 'mcp' | 'simplefin'
   /** `unknown`: a path that belongs to no operation. SimpleFIN names its own resources. */

@@ -29,7 +29,6 @@ export interface ReadRecord extends Ended {
   readonly error: unknown
 }
 
-/** A request of a program that reads SimpleFIN. */
 export interface SimplefinRecord extends Ended {
   readonly door: 'simplefin'
   readonly requestId: string

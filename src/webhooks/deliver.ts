@@ -17,7 +17,6 @@ import { isAiling, maxInFlight, sendRound } from './send-round.ts'
 
 /** Deliveries fetched per round of a healthy endpoint; later ones follow in the next round. */
 const maxInRound = 16
-/** Deliveries of one claim. */
 const maxInClaim = 160
 const maxClaimMs = 20_000
 /** Time to store the result after the answer. */

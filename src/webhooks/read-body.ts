@@ -1,7 +1,4 @@
-/**
- * Reads the payloads that are asked for in one turn of the event loop together, whatever endpoint they are
- * for.
- */
+/** Reads the payloads that are asked for in one turn of the event loop together, whatever their endpoint. */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { EventId } from '#kernel/ids.ts'
 import type { EventStore, SealedBody } from '#store/ports/events.ts'

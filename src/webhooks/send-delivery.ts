@@ -20,7 +20,6 @@ import { type Judgement, judge } from './verdict.ts'
 
 export interface Claim {
   readonly lease: ClaimedEndpoint['lease']
-  /** The endpoint as last read. */
   readonly endpoint: EndpointRow
   readonly secrets: EndpointSecrets
   /** Aborted when the lease is lost. */

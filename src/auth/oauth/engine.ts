@@ -52,7 +52,6 @@ export async function loadEngine(): Promise<EngineModule> {
   }
 }
 
-/** Makes the engine for these origins. */
 export function makeEngine(module: EngineModule, options: EngineOptions): Provider {
   const provider = new module.Provider(options.origins.auth, configure(module, options))
   // The request's head is rebuilt by us (see replayRequest), so the engine may trust its host and scheme.

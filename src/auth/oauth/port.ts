@@ -73,7 +73,6 @@ export interface ConsentRequests {
   ): Promise<string | null>
 }
 
-/** An agent that a user has connected. */
 export interface ConnectedAgent {
   readonly grantId: string
   /** By which the audit names the agent; null for an agent that an earlier version connected. */

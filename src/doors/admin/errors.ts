@@ -10,7 +10,6 @@ import { toOperatorsError } from '#providers/operators-error.ts'
 import { StoreUnavailableError } from '#store/failure.ts'
 import { hasDisconnected } from '../client.ts'
 
-/** Makes the error handler for everything that is thrown. */
 export function makeErrorAnswer(log: Logger) {
   return (thrown: unknown, request: FastifyRequest, reply: FastifyReply) => {
     const error = hasDisconnected(request.raw)

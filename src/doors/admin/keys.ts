@@ -1,7 +1,4 @@
-/**
- * API keys in the admin API. A key appears only in the answer that creates it; its hash and first characters
- * are stored.
- */
+/** API keys in the admin API. A key appears only in the answer that creates it. */
 import { toKeyStatus } from '#auth/keys.ts'
 import { byOperator } from '#contract/actor.ts'
 import { toIso } from '#kernel/time.ts'

@@ -1,7 +1,4 @@
-/**
- * What a person sees on their pages, for operators: accounts without money data, agents, browsers, requests,
- * limits.
- */
+/** What a person's pages show, for operators: accounts without money, agents, browsers, usage, limits. */
 import { byOperator } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
 import { parseUuid, type SessionId } from '#kernel/ids.ts'

@@ -1,7 +1,4 @@
-/**
- * The admin listener: monitoring is answered at once, everything else by the admin door, which is loaded when
- * asked.
- */
+/** The admin listener answers monitoring at once, everything else by the admin door, loaded when asked. */
 import type { FastifyInstance } from 'fastify'
 import { bind } from '../bind.ts'
 import { makeLateRouter } from '../late-router.ts'

@@ -29,7 +29,6 @@ export interface CallToolOptions {
   readonly observe: (record: ReadRecord) => void
 }
 
-/** A call of one tool. */
 export interface ToolCall {
   readonly operation: ToolOperation
   readonly given: Readonly<Record<string, unknown>>

@@ -31,7 +31,6 @@ export interface ProtocolOptions {
   readonly url: () => string
 }
 
-/** How this server names itself. */
 export interface ServerInfo {
   readonly name: string
   readonly title: string

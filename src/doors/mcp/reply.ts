@@ -15,7 +15,6 @@ import { toAgentEnvelope } from './wording.ts'
 export interface McpWriter {
   /** The REST envelope with the status of the error. */
   refuse(response: ServerResponse, exchange: McpExchange, error: ApiError): void
-  /** A JSON-RPC error. */
   refuseRpc(response: ServerResponse, exchange: McpExchange, error: RpcError): void
   /** Writes the answer of a plain call; `ending` is what follows the frame. */
   frame(response: ServerResponse, exchange: McpExchange, frame: Frame, ending: string): void

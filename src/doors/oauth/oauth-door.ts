@@ -45,7 +45,6 @@ const foreignHost = apiError('foreign_host', {
   message: 'This server does not answer to that Host; see BASE_URL, MCP_URL and AUTH_URL',
 })
 
-/** The page for a person whose browser used another host name. */
 function refuseOnPage(response: ServerResponse, renderRefusal: RenderRefusal): void {
   const page = renderRefusal({ error: 'foreign_host', error_description: foreignHost.message })
   write(response, 'text/html', page, { ...guardHeaders, 'content-security-policy': pagePolicy })

@@ -23,7 +23,6 @@ export interface Assets {
   readonly script: Asset
 }
 
-/** Reads them from disk, once. */
 export async function readAssets(): Promise<Assets> {
   const pico = createRequire(import.meta.url).resolve('@picocss/pico/css/pico.min.css')
   const [picoBytes, pagesBytes, iconBytes, touchIconBytes, scriptBytes] = await Promise.all([

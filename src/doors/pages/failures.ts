@@ -1,7 +1,4 @@
-/**
- * Maps an error before or inside a page to a status and a kind of problem; the door has the text for each
- * kind.
- */
+/** Maps an error before or inside a page to a status and a kind of problem; the door has the texts. */
 import { ApiError } from '#contract/errors.ts'
 import { toApiError } from '../refusal.ts'
 

@@ -29,7 +29,6 @@ export interface PageOptions {
 /** What became of the fields of the form that was interrupted. */
 export type Interruption = 'kept' | 'lost'
 
-/** The whole document. */
 export function renderPage(options: PageOptions, assets: Assets): string {
   const { title, visit, body, home = '/', isRefused = false } = options
   const isSignedIn = visit !== null && visit.user !== null

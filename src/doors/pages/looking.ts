@@ -1,7 +1,4 @@
-/**
- * Pages that look again by themselves while a provider is asked: every few seconds, and after a while only
- * when a person asks.
- */
+/** Pages that look again by themselves while a provider is asked: every few seconds, for a while. */
 import type { SignedInRequest } from './signed-in.ts'
 
 /** Two minutes in all: longer than the requests of one action take. */

@@ -1,7 +1,4 @@
-/**
- * Times on pages: shown in the person's zone to the minute, with the exact instant in UTC on hover. Rendering
- * only.
- */
+/** Times on pages: in the person's zone to the minute, the exact instant in UTC on hover. Rendering only. */
 import { toIso } from '#kernel/time.ts'
 import { type Html, html } from './html.ts'
 
@@ -16,7 +13,6 @@ export function renderMoment(ms: number, zone: string): Html {
   return html`<time datetime="${exact}" title="${exact}">${text}</time>`
 }
 
-/** The day of an instant in the zone. */
 export function renderDayAt(ms: number, zone: string): Html {
   const { day, month, year } = Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(zone)
   return html`${day} ${months[month - 1]} ${year}`

@@ -15,7 +15,6 @@ import { renderNotice } from './notices.ts'
 import { askToRetry } from './sign-in/entering.ts'
 import { isSignedIn, type SignedIn } from './visit.ts'
 
-/** One request of a signed-in person. */
 export interface SignedInRequest {
   readonly visit: SignedIn
   readonly request: FastifyRequest

@@ -19,7 +19,6 @@ export interface Visit {
   readonly formToken: string
 }
 
-/** A visit of a person who is signed in. */
 export interface SignedIn extends Visit {
   readonly session: Session
   readonly user: UserRow

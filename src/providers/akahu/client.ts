@@ -49,7 +49,6 @@ export interface ExchangeAnswer {
 }
 
 export interface AkahuClient {
-  /** The app token of this installation. */
   readonly appToken: string | null
   /** It is a full app, which has a secret. */
   readonly isFull: boolean

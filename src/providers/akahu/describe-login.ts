@@ -1,7 +1,4 @@
-/**
- * What operators are told of a person's login at Akahu without a call: which app it is of decides every next
- * step.
- */
+/** What operators are told of a person's login at Akahu without a call: its app decides every next step. */
 import type { LoginAccess } from '../credentials.ts'
 import type { Login } from '../port.ts'
 import { type AkahuClient, noAppDetail } from './client.ts'

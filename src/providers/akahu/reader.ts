@@ -24,7 +24,6 @@ import { malformed } from './failures.ts'
 import { type Note, toTransaction, type WireRow } from './map.ts'
 import { tokensOf } from './tokens.ts'
 
-/** Akahu's fixed page size. */
 const pageSize = 100
 const maxCursorLength = 2_048
 

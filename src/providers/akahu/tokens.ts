@@ -20,7 +20,6 @@ export const whereTokensAre = 'my.akahu.nz shows both tokens under Developers'
 
 /** The characters that a header allows; a login's secret separates tokens by a blank. */
 const tokenPattern = /^[\x21-\x7e]{1,512}$/
-/** A user token as a whole. */
 export const userTokenPattern = /^user_token_[\x21-\x7e]{1,500}$/
 const userPrefix = 'user_token_'
 const appPrefix = 'app_token_'

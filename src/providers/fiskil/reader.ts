@@ -17,7 +17,6 @@ import { type Row, readText, unreadable } from './row.ts'
 
 export interface PageSource {
   readonly query: RowsQuery
-  /** The cursor that this page was requested with. */
   readonly cursor: PageCursor | null
   readonly body: Uint8Array
   /** Our own base address. */

@@ -1,7 +1,4 @@
-/**
- * One row of a Fiskil list and its optional texts. A field of the wrong type makes the row unreadable
- * (reading R23).
- */
+/** One row of a Fiskil list and its optional texts. A field of the wrong type makes it unreadable (R23). */
 import { malformed } from './failures.ts'
 import { isFilled } from './map.ts'
 

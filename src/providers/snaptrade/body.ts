@@ -1,7 +1,4 @@
-/**
- * Parses bytes to JSON values. An unreadable body is `malformed`; no message quotes the body, because it
- * holds private data.
- */
+/** Parses bytes to JSON values. An unreadable body is `malformed`; no message quotes it: it is private. */
 import { malformed } from './failures.ts'
 
 const utf8 = new TextDecoder('utf-8', { fatal: true })

@@ -1,7 +1,4 @@
-/**
- * What operators are told of a person's login at SnapTrade without a call: whose key it is read with decides
- * every next step.
- */
+/** What operators are told of a login at SnapTrade without a call: whose key reads it decides the rest. */
 import type { LoginAccess } from '../credentials.ts'
 import type { Login } from '../port.ts'
 import { findObstacle, isPersonalLogin, type OwnKey } from './keys.ts'

@@ -1,7 +1,4 @@
-/**
- * The fields of an Up transaction that only events contain (docs/providers/up.md, Transactions in events).
- * Pure.
- */
+/** The fields of an Up transaction that events alone have (docs/providers/up.md, Transactions in events). */
 import { parseInstant } from '#kernel/time.ts'
 import type { TransactionDetails } from '../port.ts'
 import { malformed } from './failures.ts'

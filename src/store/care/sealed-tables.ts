@@ -33,7 +33,6 @@ export interface AgedRow {
 /** The store, or one transaction of it, and the separate place of the event keys. */
 export type SealedStore = Pick<Engine, 'db' | 'keysOf'>
 
-/** A table with a sealed column. */
 export interface SealedTable {
   readonly name: string
   /** The log message for a row that does not open. */

@@ -11,7 +11,6 @@ import type { Db, Tables } from '../engine/tables.ts'
 import { bumpEpoch, lockUser } from '../people/users.ts'
 import type { AccountStore, KnownAccount, ListedAccount, PlanAccounts } from '../ports/accounts.ts'
 
-/** The account repository of `engine`. */
 export function makeAccountStore({
   engine,
   write,

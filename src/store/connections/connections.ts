@@ -46,7 +46,6 @@ interface Parts {
   readonly mails: MailQueue
 }
 
-/** The connection repository of `engine`. */
 export function makeConnectionStore({ engine, write, mails }: Parts): ConnectionStore {
   return {
     ...makeReads(engine),

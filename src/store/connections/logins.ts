@@ -33,7 +33,6 @@ export interface LoginName {
   readonly upstreamUserId: string
 }
 
-/** The login repository of `engine`. */
 export function makeLoginStore(options: SealingOptions): LoginStore {
   return {
     save: makeSave(options),

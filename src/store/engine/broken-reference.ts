@@ -1,7 +1,4 @@
-/**
- * Recognises a foreign key violation on both engines, for writers that may lose a race against a deletion and
- * can handle it.
- */
+/** Recognises a foreign key violation on both engines, for writers that may lose a race with a deletion. */
 import { sqlState } from './postgres-failure.ts'
 
 /** sqlite.org/rescode.html: SQLITE_CONSTRAINT_FOREIGNKEY. */

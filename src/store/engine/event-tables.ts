@@ -120,7 +120,6 @@ interface DeliveryTables {
     due_at: MomentOrNull
     attempts: number
     is_replay: boolean
-    /** Its event is a test event. */
     is_test: boolean
     created_at: Moment
   }

@@ -57,7 +57,6 @@ export async function migrate(tx: Db, folder: MigrationFolder): Promise<Migrated
   return { applied: pending.map(({ name }) => name), newer: newer.map(({ name }) => name) }
 }
 
-/** The list of applied migrations. */
 export async function createMigrationList(tx: Db): Promise<void> {
   await sql`create table if not exists schema_migrations (
     number integer not null primary key,

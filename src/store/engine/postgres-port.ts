@@ -1,7 +1,4 @@
-/**
- * Whether the port of `DATABASE_URL` speaks TLS from the first byte: it only ends a connection that begins
- * otherwise.
- */
+/** Whether the port of `DATABASE_URL` speaks TLS from the first byte: it ends any other connection. */
 import { parseServerUrl } from '#kernel/server-url.ts'
 import { isCertificateRefusal } from '../failure.ts'
 import { speaksTls } from '../port-protocol.ts'

@@ -1,7 +1,4 @@
-/**
- * Lists of deliveries with their attempts, and the backlog. Leases are in `claims.ts`, replays in
- * `replay.ts`.
- */
+/** Lists of deliveries with their attempts, and the backlog. Leases: `claims.ts`; replays: `replay.ts`. */
 import { sql } from 'kysely'
 import type { DeliveryId, EventId } from '#kernel/ids.ts'
 import { inBatches } from '../engine/batches.ts'
@@ -44,7 +41,6 @@ const columns = [
   )`.as('missedTo'),
 ] as const
 
-/** The delivery repository of `engine`. */
 export function makeDeliveryStore(parts: Parts): DeliveryStore {
   const { db } = parts.engine
   return {

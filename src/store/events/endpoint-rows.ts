@@ -149,7 +149,6 @@ export type HeldEndpoint = NonNullable<
   Awaited<ReturnType<ReturnType<typeof holdEndpoints>['executeTakeFirst']>>
 >
 
-/** The columns of an endpoint's health. */
 export function healthColumns(change: HealthChange) {
   const { health, failures, failingSince, warnedDays, disabledReason } = change
   return {

@@ -20,7 +20,6 @@ import {
 } from './endpoint-rows.ts'
 import { missPending } from './missed.ts'
 
-/** The endpoint repository of `engine`. */
 export function makeEndpointStore({ engine, write, sealer }: SealingOptions): EndpointStore {
   const { db } = engine
   const select = () => db.selectFrom('webhook_endpoints').select(endpointColumns)

@@ -1,7 +1,4 @@
-/**
- * The second part of migration 0013, which needs the key: seals the URLs of webhook endpoints that lie in the
- * clear.
- */
+/** The second part of migration 0013, which needs the key: seals the webhook URLs that lie in the clear. */
 import { sql } from 'kysely'
 import type { EndpointId } from '#kernel/ids.ts'
 import type { Engine } from '../engine/engine.ts'

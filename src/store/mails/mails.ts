@@ -21,7 +21,6 @@ interface Parts {
 /** The condition of the partial index, in its words: both engines must recognise it. */
 const waits = sql<boolean>`due_at is not null`
 
-/** The mail repository of `engine`. */
 export function makeMailStore({ engine, write, mails }: Parts): MailStore {
   const { db } = engine
   const { sealer } = mails

@@ -21,7 +21,6 @@ const columns = [
   'last_used_at as lastUsedAt',
 ] as const
 
-/** The key repository of `engine`. */
 export function makeKeyStore({ engine, write }: RepositoryOptions): KeyStore {
   const { db } = engine
   return {

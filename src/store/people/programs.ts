@@ -1,7 +1,4 @@
-/**
- * Programs that read SimpleFIN, by the hashes of their tokens (table `programs`). Spending a token is one
- * statement.
- */
+/** Programs that read SimpleFIN, by the hashes of their tokens. Spending a token is one statement. */
 
 import { type ConnectionId, newId, type ProgramId } from '#kernel/ids.ts'
 import type { RepositoryOptions } from '../engine/engine.ts'

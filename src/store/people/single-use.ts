@@ -1,7 +1,4 @@
-/**
- * Tokens of mailed links, by their SHA-256 (table `mailed_links`). Using one is a single conditional
- * statement.
- */
+/** Tokens of mailed links, by their SHA-256 (table `mailed_links`). Using one is a conditional statement. */
 
 import { comparableEmails } from '#contract/email.ts'
 import { isBrokenReference } from '../engine/broken-reference.ts'
@@ -23,7 +20,6 @@ const columns = [
 
 type Kinded = { readonly kind: NewSingleUse['kind'] }
 
-/** The repository of `engine`. */
 export function makeSingleUseStore(options: RepositoryOptions): SingleUseStore {
   const { engine, write } = options
   const { db } = engine

@@ -10,7 +10,6 @@ import type { UsageRow, UsageStore } from '../ports/usage.ts'
 
 const key = ['user_id', 'day', 'door', 'operation', 'result'] as const
 
-/** The repository over `engine`. */
 export function makeUsageStore({ engine, write }: RepositoryOptions): UsageStore {
   const { db } = engine
   return {

@@ -25,7 +25,6 @@ const columns = [
   'email_confirmed_at as emailConfirmedAt',
 ] as const
 
-/** The user repository of `engine`. */
 export function makeUserStore({ engine, write }: RepositoryOptions): UserStore {
   return { ...makeReads(engine.db), ...makeChanges(engine, write), ...makeEnds(write) }
 }

@@ -1,7 +1,4 @@
-/**
- * Webhook endpoints: where a user's consumer receives events, their secrets and their health. Other users'
- * endpoints are not found.
- */
+/** Webhook endpoints: where a user receives events, their secrets and health. Others' are not found. */
 
 import type { EventType } from '#contract/events.ts'
 import type { EndpointId, UserId } from '#kernel/ids.ts'

@@ -6,7 +6,6 @@ import type { Millis } from '#kernel/time.ts'
 import type { StoredStatus } from './connections.ts'
 import type { DisabledReason, EndpointHealth } from './endpoints.ts'
 
-/** The current condition of the store. */
 export interface StoreCondition {
   readonly engine: 'sqlite' | 'postgres'
   readonly version: string

@@ -1,7 +1,4 @@
-/**
- * The read-only part of the store, given to doors and the sandbox, so that the compiler confines every change
- * to the actions.
- */
+/** The read-only part of the store, for doors and the sandbox: the compiler confines changes to actions. */
 import type { Store } from './store.ts'
 
 export interface StoreReader {

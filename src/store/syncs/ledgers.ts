@@ -17,7 +17,6 @@ import type { Sealer } from '../seal.ts'
 const purpose = 'ledger-key'
 const keyBytes = 32
 
-/** The ledger repository of `engine`. */
 export function makeLedgerStore({ engine, write, sealer }: SealingOptions): LedgerStore {
   const { db } = engine
   return {

@@ -37,7 +37,6 @@ const isLiving = sql<boolean>`not exists (
   select 1 from connections where connections.id = syncs.connection_id and connections.status = 'deleting'
 )`
 
-/** The sync repository of `engine`. */
 export function makeSyncStore({ engine, write }: RepositoryOptions): SyncStore {
   const { db } = engine
   return {

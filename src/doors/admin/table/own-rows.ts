@@ -1,7 +1,4 @@
-/**
- * Rows of what a person sees on their pages in the table of the admin API: accounts, agents, browsers,
- * requests, limits.
- */
+/** The admin table's rows of what a person's pages show: accounts, agents, browsers, usage, limits. */
 import { z } from 'zod'
 import { allScopes } from '#auth/scopes.ts'
 import { Account, Provider } from '#contract/resources.ts'

@@ -1,7 +1,4 @@
-/**
- * The list of connected agents with how to connect more, and the confirmation before one is disconnected.
- * Rendering only.
- */
+/** Connected agents, how to connect more, and the question before one is disconnected. Rendering only. */
 import type { ConnectedAgent } from '#auth/oauth/port.ts'
 import { foreignText, type Html, html } from '../html.ts'
 import { doneBox, hidden } from '../layout.ts'
@@ -10,7 +7,6 @@ import { renderQuestion } from '../question.ts'
 import { table } from '../table.ts'
 import { renderClients } from './clients.ts'
 
-/** What was done just now. */
 export const agentsDone = {
   disconnected:
     'The agent is disconnected. It is refused from now on; to allow it again, connect it again from the agent.',
@@ -69,7 +65,6 @@ ${table<ConnectedAgent>(
 )}`
 }
 
-/** The confirmation before an agent is disconnected. */
 export function renderDisconnect(agent: ConnectedAgent, formToken: string): Html {
   const { clientName, redirectHost, scopes, grantId } = agent
   return renderQuestion({

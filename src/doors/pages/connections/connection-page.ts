@@ -1,7 +1,4 @@
-/**
- * One connection: its state, accounts, what is shared, recent syncs, and what can be done with it. Rendering
- * only.
- */
+/** One connection: state, accounts, what is shared, recent syncs, what can be done. Rendering only. */
 import { type ConnectionOverview, pictureDays, type RunDays } from '#connections/overview.ts'
 import type { RenewalMethod } from '#connections/renewal.ts'
 import type { AccountType } from '#contract/resources.ts'
@@ -26,7 +23,6 @@ import {
 import { renderPicture } from './picture.ts'
 import { describeReason, describeRun, describeSyncFailure } from './words.ts'
 
-/** What was done just now. */
 export const connectionDone = {
   checked:
     'Consent and accounts were read just now. A sync begins within a minute; its result is listed below.',

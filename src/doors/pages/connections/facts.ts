@@ -1,7 +1,4 @@
-/**
- * What pages show of one connection: its state, how fresh each kind of data is, its next sync, its button.
- * Rendering only.
- */
+/** What pages show of one connection: state, freshness by kind, next sync, button. Rendering only. */
 import type { ConnectionOverview } from '#connections/overview.ts'
 import type { RenewalMethod } from '#connections/renewal.ts'
 import { hideNumberShapes } from '#kernel/account-numbers.ts'

@@ -18,7 +18,6 @@ import {
 } from './facts.ts'
 import { renderPicture } from './picture.ts'
 
-/** What was done just now. */
 export const connectionsDone = {
   removed: 'The connection is removed, and what was kept of it here is deleted.',
   leaving:

@@ -11,14 +11,12 @@ export interface HomeOptions {
   readonly cards: CardsOptions | null
 }
 
-/** The start page for a visitor who is not signed in. */
 export function renderSignedOutHome({ signUpIsOpen }: { readonly signUpIsOpen: boolean }): Html {
   return html`<h1>Your banks and brokers, read-only</h1>
 <p>Tributary shows your balances, transactions, holdings and trades to the programs and agents you choose, and keeps none of them.</p>
 <p><a href="/sign-in">Sign in</a>${signUpIsOpen && html` or <a href="/sign-up">make an account</a>`}.</p>`
 }
 
-/** The start page for a signed-in person. */
 export function renderHome({ user: { name, email }, steps, cards }: HomeOptions): Html {
   return html`<h1>Overview</h1>
 <p>Signed in as ${name !== null && html`<strong>${name}</strong>, `}<strong>${email}</strong>.</p>

@@ -18,7 +18,6 @@ export interface KeyDraft {
   readonly message: string | null
 }
 
-/** What was done just now. */
 export const keysDone = {
   revoked: 'The key is revoked. It is refused from now on.',
   gone: 'That key is not active: it has expired, was revoked, or the address is wrong.',
@@ -116,7 +115,6 @@ function renderEnd({ id, name, revokedAt }: KeyRow, status: KeyStatus, zone: str
   return html`<form method="get" action="/keys/${id}/revoke"><button type="submit" class="outline secondary" aria-label="Revoke ${foreignText(name)}">Revoke</button></form>`
 }
 
-/** The confirmation before a key is revoked. */
 export function renderRevokeKey(key: KeyRow, formToken: string): Html {
   return renderQuestion({
     heading: 'Revoke this key?',

@@ -1,7 +1,4 @@
-/**
- * The pages on which a person chooses a provider and an institution, or gives a key of their own. Rendering
- * only.
- */
+/** The pages for choosing a provider and an institution, or giving a key of one's own. Rendering only. */
 import type { LinkingWay } from '#connections/connections.ts'
 import type { OwnKeyAccess } from '#providers/credentials.ts'
 import type { Institution } from '#providers/linking.ts'

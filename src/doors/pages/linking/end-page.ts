@@ -1,7 +1,4 @@
-/**
- * What a person reads when a link did not end with a connection: what happened, what to do, and one button.
- * Rendering only.
- */
+/** When a link ends without a connection: what happened, what to do, and one button. Rendering only. */
 import type { ApiError } from '#contract/errors.ts'
 import type { LinkingFailure } from '#providers/linking.ts'
 import { type Html, html } from '../html.ts'

@@ -1,7 +1,4 @@
-/**
- * The form for a key of the person's own: its fields to the action, and refusals to the fields that they are
- * about.
- */
+/** The form for a key of the person's own: its fields to the action, and refusals to their fields. */
 
 import type { OwnKeyEnd } from '#connections/connect-by-key.ts'
 import type { Connections, LinkingWay } from '#connections/connections.ts'

@@ -1,7 +1,4 @@
-/**
- * The addresses of linking: its pages, where a browser returns to, and which pages of others its forms may
- * lead to.
- */
+/** The addresses of linking: its pages, where a browser returns, and where its forms may lead. */
 import type { FastifyRequest } from 'fastify'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { PagesContext } from '../context.ts'

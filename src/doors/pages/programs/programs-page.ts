@@ -22,7 +22,6 @@ export interface ProgramDraft {
   readonly message: string | null
 }
 
-/** What was done just now. */
 export const programsDone = {
   ended: 'The access is ended. The program is refused from now on.',
   gone: 'That program has no access: it was ended before, or the address is wrong.',

@@ -1,7 +1,4 @@
-/**
- * A person's programs that read SimpleFIN: a setup token made and shown once, the list, and the end of
- * access.
- */
+/** A person's programs that read SimpleFIN: a setup token shown once, the list, and the end of access. */
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { hasApiAccess } from '#auth/plans.ts'
 import { type ProgramId, parseUuid } from '#kernel/ids.ts'

@@ -1,7 +1,4 @@
-/**
- * The signed-in person deletes their own account. What was ended at the providers is said on a page that
- * needs no account.
- */
+/** The signed-in person deletes their account. A page that needs none says what ended at the providers. */
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { z } from 'zod'
 import { formTokenOf } from '#auth/sign-in/sessions.ts'

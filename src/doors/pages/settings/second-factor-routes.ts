@@ -1,7 +1,4 @@
-/**
- * The second factor of the signed-in person: set up, recovery codes, switched off. All of it within ten
- * minutes of the password.
- */
+/** A person's second factor: set up, recovery codes, switched off, all within ten minutes of the password. */
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { setUpLifeSeconds } from '#auth/sign-in/second-factor.ts'
 import { unreachable } from '#kernel/unreachable.ts'

@@ -1,7 +1,4 @@
-/**
- * The settings: name and time zone, password, second factor, sessions, the end of the account. Rendering
- * only.
- */
+/** The settings: name, time zone, password, second factor, sessions, end of the account. Rendering only. */
 import type { SessionId } from '#kernel/ids.ts'
 import type { SessionRow } from '#store/ports/sessions.ts'
 import type { UserRow } from '#store/ports/users.ts'
@@ -24,7 +21,6 @@ export interface SettingsDraft {
   readonly message: string | null
 }
 
-/** What was done just now. */
 export const settingsDone = {
   saved: 'Saved.',
   password: 'The password is changed. Every other browser is signed out.',

@@ -1,7 +1,4 @@
-/**
- * What all steps of a sign-in share: the new session's cookies, the agent that waits, and the text for who
- * has to wait.
- */
+/** What all steps of a sign-in share: the session's cookies, the agent that waits, the text of a wait. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { setUpLifeSeconds } from '#auth/sign-in/second-factor.ts'
 import type { CompletedSignIn, TryLater } from '#auth/sign-in/sign-ins.ts'

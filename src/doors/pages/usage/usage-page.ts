@@ -1,7 +1,4 @@
-/**
- * The page of counted requests: by day, by operation, by result, and what is left of the limits. Rendering
- * only.
- */
+/** The page of counted requests by day, operation and result, and what is left of limits. Rendering only. */
 import { operations } from '#contract/operations.ts'
 import type { UsageDoor, UsageOperation, UsageResult } from '#contract/usage.ts'
 import type { LimitsLeft } from '#usage/limits-left.ts'

@@ -1,7 +1,4 @@
-/**
- * One endpoint: its state, what can be done with it, its deliveries; and the questions before a change.
- * Rendering only.
- */
+/** One endpoint: state, what can be done, deliveries; the questions before a change. Rendering only. */
 import { unreachable } from '#kernel/unreachable.ts'
 import type { AttemptRow, DeliveryRow } from '#store/ports/deliveries.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
@@ -13,7 +10,6 @@ import { table } from '../table.ts'
 import { describeHealth } from './health.ts'
 import { listEvents, showUrl } from './list-page.ts'
 
-/** What was done just now. */
 export const endpointDone = {
   created: 'The endpoint is added.',
   rotated: 'The secret is replaced. For 24 hours events are signed with the former one too.',

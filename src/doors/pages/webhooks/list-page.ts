@@ -16,7 +16,6 @@ export interface EndpointDraft {
   readonly message: string | null
 }
 
-/** What was done just now. */
 export const endpointsDone = {
   removed: 'The endpoint is removed. Nothing is sent to it any more.',
   gone: 'That endpoint does not exist. It was removed, or the address is wrong.',
