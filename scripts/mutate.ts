@@ -52,7 +52,7 @@ const subjects: readonly Subject[] = [
   ...(
     [
       ['snapshot', 70],
-      ['take-page', 80],
+      ['take-page', 88],
       ['read-on', 65],
       ['anchor', 78],
       ['windows', 60],
