@@ -116,6 +116,22 @@ test('R18: a list whose first row took another place before it was shown is refu
   await assert.rejects(stage.ids(process, 3, 20), isRefusal)
 })
 
+test('R18: a row that vanished and one that came between are seen, though as many rows are before the window', async () => {
+  const { rows, stage, process } = makeScene(20)
+  await stage.ids(process, 0, 5)
+  stage.epoch += 1
+  rows.splice(2, 1)
+  rows.splice(1, 0, { id: 'late', time: -0.5, foreign: false })
+  await assert.rejects(stage.ids(process, 5, 5), isRefusal)
+})
+
+test('R17: a walk is not complete while one of its lists has more rows', async () => {
+  const streams = [makeRows(2, 'new', 100), makeRows(20, 'old')]
+  const world = makePagedWorld({ streams, paging: 'after', pageSize: 4 })
+  const stage = makeStage(world, { pageCap: 2 })
+  assert.equal((await stage.window(stage.open(), 0, 3)).complete, false)
+})
+
 test('R18: a walk goes on where its first row is the last one of its page', async () => {
   const { rows, stage, process } = makeScene(20)
   await stage.ids(process, 0, 5)
