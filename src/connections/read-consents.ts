@@ -139,10 +139,7 @@ interface Settling {
   readonly adopted: readonly AdoptedConsent[]
 }
 
-/**
- * Whether the audit gets an entry, since a waiting page polls. A new connection gets one when it is made, a
- * known one when its consent has arrived.
- */
+/** Whether the audit gets an entry: for a new connection, or a known one whose consent has arrived. */
 async function isNews(
   tx: StoreRows,
   { attempt, adopted, arrived }: Settling & { readonly arrived: ReadonlySet<ConnectionId> | null },

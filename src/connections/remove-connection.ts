@@ -15,10 +15,7 @@ import { type EndOfConsent, endConsent, endEmptyLogin } from './end-consent.ts'
 import type { ActionOptions } from './options.ts'
 
 export interface RemoveOptions {
-  /**
-   * The consent behind a person's own key ends at the provider too; otherwise the key is only forgotten here.
-   * Other consents end there in any case.
-   */
+  /** The consent behind a person's own key ends at the provider too. Other consents always do. */
   readonly endsAtProvider?: boolean
 }
 

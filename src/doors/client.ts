@@ -72,10 +72,7 @@ export function isNamed(name: string, lower: string): boolean {
   return name.length === lower.length && (name === lower || name.toLowerCase() === lower)
 }
 
-/**
- * The client of a request: computed once per connection, and again when a header changes that it depends on.
- * The result is dropped with the connection.
- */
+/** The client of a request, computed once per connection and again when a header that it needs changes. */
 export function makeApplicantReader(
   isTrusted: IsTrustedProxy,
 ): (request: IncomingMessage) => Applicant {

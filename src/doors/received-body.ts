@@ -7,10 +7,7 @@ import { GatheredBytes } from '#kernel/gathered-bytes.ts'
 import { bodyLimitOf } from './body-limits.ts'
 import { passOver } from './unparsed-rest.ts'
 
-/**
- * Parts of one body, chunks or reads of the socket: so many, and one more for each sixteen bytes. Each costs
- * the parser as much as a thousand bytes.
- */
+/** Parts of one body: so many, and one for each sixteen bytes. Each costs as much as a thousand bytes. */
 const mostParts = 1000
 const bytesPerPart = 16
 /**

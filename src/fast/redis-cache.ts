@@ -94,10 +94,7 @@ if version and version ~= '' then
 end
 `
 
-/**
- * A command on a key whose value may be foreign, of another type: it is then deleted and counted, and the
- * reply is false. Other errors end the script.
- */
+/** A command on a key whose value may be foreign: it is deleted and counted, and the reply is false. */
 export const ownLua = `
 local foreign = 0
 local function own(key, command, ...)

@@ -139,10 +139,7 @@ function lookNow(watch: Watch): Promise<void> {
   return share(watch).catch((cause: unknown) => watch.report.jobs.failed(taskName, cause))
 }
 
-/**
- * One look at a time, shared by all callers. After a failure, most likely of the database, the incarnation
- * stays the same until the next look.
- */
+/** One look at a time, shared by all. After a failure the incarnation stays the same until the next look. */
 function share(watch: Watch): Promise<void> {
   watch.looking ??= look(watch).finally(() => {
     watch.looking = null

@@ -22,10 +22,7 @@ export interface Processes {
 }
 
 const beatEveryMs = 3000
-/**
- * A process that has not renewed its entry for this long has ended. It leaves time for three heartbeats, each
- * delayed by a command's deadline.
- */
+/** A process that has not renewed for this long has ended: time for three heartbeats, each delayed. */
 const lifeMs = 10_000
 /**
  * Used when Redis was never available: a share that is too small is safer than exceeding the limit in total.

@@ -19,10 +19,7 @@ export interface KvMetrics {
   shared(connection: KvConnection['name'], isShared: boolean): void
   /** A call used the fallback (the cache: `unavailable`) because Redis was unavailable. */
   fellBack(concern: KvConcern): void
-  /**
-   * A value under one of our names cannot be read: it was written with another key or by another version, or
-   * was tampered with. It counts as a miss.
-   */
+  /** A value under one of our names cannot be read (another key or version, tampering): a miss. */
   unreadable(): void
 }
 

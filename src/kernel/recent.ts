@@ -11,10 +11,7 @@ export interface Recent<Value> {
   readonly size: number
 }
 
-/**
- * Remembers at most `max` values (at least 2). Those of the last `max / 2` different keys that were set, or
- * found after a while, are always remembered.
- */
+/** Remembers at most `max` values (at least 2); always the last `max / 2` that were set or used. */
 export function makeRecent<Value>(max: number): Recent<Value> {
   const half = Math.floor(max / 2)
   let young = new Map<string, Value>()

@@ -1,10 +1,7 @@
 /** Doubts one account without any row among several whose rows are read in turn (reading R20b). */
 import type { AccountRef, CallContext, RowPage, RowReader } from './port.ts'
 
-/**
- * The reader of one account at a time. `confirm` resolves where it can be trusted that an account has no row,
- * before its empty page counts as read.
- */
+/** The reader of one account at a time. `confirm` resolves where its empty page can be trusted. */
 export function doubtEmpty<Page extends RowPage<unknown>>(
   reader: RowReader<Page>,
   confirm: (accounts: readonly AccountRef[], call: CallContext) => Promise<void>,

@@ -164,10 +164,7 @@ export interface CallsLeft {
 
 interface AdapterBase extends OperatorWords {
   readonly provider: Provider
-  /**
-   * The source of a connection's last refresh time: `reported`, the provider reports it; `reads`, it does
-   * not, and our own successful reads are used.
-   */
+  /** The source of the refresh time: `reported` by the provider, or `reads`: our own successful ones. */
   readonly freshness: 'reported' | 'reads'
   /** The owner of these credentials, and which part is secret. Rejects credentials that do not work. */
   identify(credentials: Credentials, call: CallContext): Promise<Identity>

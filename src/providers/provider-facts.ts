@@ -80,10 +80,7 @@ export interface ProviderFacts {
   readonly accountBudget?: BudgetLimits
   /** Hours that lie between two reads of a connection's rows by schedule; null: every sync reads them. */
   readonly scheduledReadHours: number | null
-  /**
-   * True where people may link with keys of their own: the adapter then works without credentials of this
-   * installation, and its options may lack them.
-   */
+  /** True where people may link with keys of their own: the adapter works without our credentials. */
   readonly isOpen: boolean
   /** A call ends a person's consent or token there. */
   readonly endsConsents: boolean
@@ -95,10 +92,7 @@ export interface ProviderFacts {
   readonly settings: {
     /** Always has a value. */
     readonly baseUrl: string
-    /**
-     * This installation's own credentials: all must be set, or none. Without them the provider is not
-     * configured, unless it is open to people's own keys.
-     */
+    /** This installation's own credentials: all or none. Without them only people's own keys work. */
     readonly required: Readonly<Record<string, string>>
     /** Have no effect without the required ones. */
     readonly optional: Readonly<Record<string, string>>

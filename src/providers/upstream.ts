@@ -28,10 +28,7 @@ export interface UpstreamResponse {
 }
 
 export interface Upstream {
-  /**
-   * One exchange. Throws UpstreamError `unavailable` or `malformed` (body too large), the signal's own
-   * reason, or an AbortError after `close`.
-   */
+  /** One exchange. Throws UpstreamError, the signal's own reason, or an AbortError after `close`. */
   send(request: UpstreamRequest, call: CallContext): Promise<UpstreamResponse>
   /** Aborts exchanges in progress, without counting them as failures of the provider. */
   close(): Promise<void>
@@ -163,10 +160,7 @@ async function once(
   return { status: response.statusCode, headers: response.headers, body }
 }
 
-/**
- * Resolves one caller per turn of the event loop. Pages that arrive together would otherwise be parsed in one
- * turn and block everything else.
- */
+/** Resolves one caller per turn of the event loop: pages that arrive together would block everything. */
 function makeTurnstile(): () => Promise<void> {
   let last = Promise.resolve()
   return () => {

@@ -35,10 +35,7 @@ export async function loadPrettier({
   return prettyFactory({ colorize, singleLine: true, translateTime: 'SYS:HH:MM:ss.l' })
 }
 
-/**
- * Makes the log of a process. Errors belong under `err` (or `error`): only their type, message, code, status,
- * stack frames and causes are written.
- */
+/** Makes the log. Of an error under `err` (or `error`) only type, message, code, stack and causes go out. */
 export function makeLog(options: LogOptions): Log {
   const { toPretty } = options
   const redact = makeRedactor(options.secrets)

@@ -60,10 +60,7 @@ export interface Received {
   readonly body: Uint8Array
 }
 
-/**
- * What is wrong with a message that claims to come from us, for a receiver of ours; null: it is genuine and
- * recent. `nowSeconds`: epoch seconds.
- */
+/** What is wrong with a message that claims to come from us; null: it is genuine and recent. */
 export function findForgery(
   { headers, body }: Received,
   secret: string,

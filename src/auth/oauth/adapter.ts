@@ -19,10 +19,7 @@ export interface OAuthAdapterOptions {
   readonly origin: () => Uint8Array | null
   /** The engine's error for a code or refresh token that was already redeemed. */
   readonly alreadyUsed: () => Error
-  /**
-   * The engine's error for a request that may not wait because too many are pending; `keepHere` in engine.ts
-   * then replaces the engine's answer.
-   */
+  /** The engine's error when too many requests wait; `keepHere` in engine.ts replaces its answer. */
   readonly tooManyPending: () => Error
   /** A code or refresh token was used twice: an attacker may hold a copy. */
   readonly onReuse: (payload: AdapterPayload) => void

@@ -219,8 +219,7 @@ async function askLibrary(
   // 6 The plan, for every message (reading R28): any plan with API access, as no tool needs less.
   gate.entitle(caller, 'api')
 
-  // 7 The protocol. Cancellations are dropped: no earlier request can still run, and a call cancelled within
-  // its own batch would never be answered.
+  // 7 The protocol. Cancellations are dropped: one within its own batch would never be answered.
   const standing = messages.messages.filter((message) => !isCancellation(message))
   const [first] = standing
   if (first === undefined) return new Response(null, { status: 202 })

@@ -52,10 +52,7 @@ export interface AkahuClient {
   readonly appToken: string | null
   /** It is a full app, which has a secret. */
   readonly isFull: boolean
-  /**
-   * Whether a person's tokens are of a personal app; then the app's token is among them. Null: they are of a
-   * full app, and none is configured.
-   */
+  /** Whether the tokens are of a personal app, with its own token. Null: of a full app that is not set up. */
   isPersonal(tokens: UserTokens): boolean | null
   /**
    * Sends a request for a person. `account`: the path names one account, so a 404 may mean that it was moved.
@@ -69,17 +66,11 @@ export interface AkahuClient {
   ): Promise<Uint8Array>
   /** Sends a request with a full app's own credentials; only the operator can fix a refusal of them. */
   asApp(request: AkahuRequest, call: CallContext): Promise<Uint8Array>
-  /**
-   * Sends a full app's code for a token (`POST /token`), once: a code is valid once. A refusal is an answer
-   * too; its details never have the code.
-   */
+  /** Sends a full app's code for a token (`POST /token`), once. A refusal is an answer without the code. */
   exchangeCode(exchange: CodeExchange, call: CallContext): Promise<ExchangeAnswer>
   /** Reports a refusal of our own app that its answer alone does not show. */
   alert(detail: string): void
-  /**
-   * Checks that Akahu is reachable, and that it accepts the credentials of a full app. A personal app has
-   * nothing that could be checked without a person.
-   */
+  /** Checks that Akahu is reachable and accepts a full app. A personal app has nothing to check. */
   probe(call: CallContext): Promise<ProbeReply>
   close(): Promise<void>
 }

@@ -75,10 +75,7 @@ export function makeAkahu(options: AkahuOptions): BankingAdapter {
   }
 }
 
-/**
- * What a full app alone has: webhooks, whose keys are read with its secret, and consent in a browser, which
- * ends with an exchange that needs it.
- */
+/** What a full app alone has: webhooks, and consent in a browser, which ends with an exchange. */
 function offerFullApp(
   client: AkahuClient,
   { appToken, appSecret, oauthUrl, clock }: AkahuOptions,

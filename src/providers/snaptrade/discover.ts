@@ -53,10 +53,7 @@ async function addCurrencies(
   return known
 }
 
-/**
- * The first currency that the account holds; null when it holds none, and when the provider cannot answer,
- * because accounts must be found without it too.
- */
+/** The account's first currency; null when it has none or the provider cannot answer. */
 async function askCurrency(
   client: SnapTradeClient,
   id: string,

@@ -132,10 +132,7 @@ export function theAccount(query: RowsQuery): AccountRef {
   return account
 }
 
-/**
- * The next page starts at the last row received, as long as the total is larger. Without paging information a
- * page that is not full is the last one.
- */
+/** The next page starts at the last row received. Without paging information a short page is the last. */
 function readPaging(
   envelope: Row,
   offset: number,

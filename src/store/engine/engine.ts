@@ -18,10 +18,7 @@ export interface Engine {
   readonly db: Db
   /** Statements of this database that were built before. */
   readonly queries: KeptQueries
-  /**
-   * The first row that is found, of committed data only: SQLite does not wait for the transaction that runs.
-   * In a transaction it reads what that sees.
-   */
+  /** The first row, of committed data only: SQLite does not wait. In a transaction, what that sees. */
   findRow<Row>(query: CompiledQuery<Row>): Promise<Row | undefined>
   /**
    * Runs a statement of the transaction `tx` whose rows its caller does not wait for: on PostgreSQL it may be
@@ -84,10 +81,7 @@ export interface Feeds {
 type Touched = (userId: UserId) => void
 type Woke = (kind: WorkKind) => void
 
-/**
- * Runs one transaction; after the commit, all listeners are notified once of each user given to `touched` and
- * of each kind of work given to `woke`.
- */
+/** Runs one transaction; its commit notifies once of each user `touched` and each kind of work `woke`. */
 export type Write = <Result>(
   work: (tx: Db, touched: Touched, woke: Woke) => Promise<Result>,
   options?: TransactOptions,

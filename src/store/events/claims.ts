@@ -88,10 +88,7 @@ export const healths = {
 
 type ClaimOptions = Parameters<DeliveryStore['claimEndpoints']>[0]
 
-/**
- * One statement; see `takeDue` in `syncs.ts`. Whoever has waited longest for a place is first: since it
- * became due, or since it was served last.
- */
+/** One statement; see `takeDue` in `syncs.ts`. Whoever has waited longest for a place is first. */
 function takeDue(engine: Engine, tx: Db, options: ClaimOptions) {
   const { now, leaseMs, limit } = options
   return tx

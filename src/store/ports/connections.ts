@@ -122,10 +122,7 @@ export interface ConnectionStore {
     id: ConnectionId,
     institution: Pick<NewConnection, 'institutionId' | 'institutionName' | 'institutionLogo'>,
   ): Promise<void>
-  /**
-   * False, with nothing changed and the epoch kept, when the connection does not exist, has this status
-   * already or is `deleting`, which is final.
-   */
+  /** False, with nothing changed, when the connection does not exist, has this status or is `deleting`. */
   setStatus(id: ConnectionId, status: StoredStatus): Promise<boolean>
   /**
    * Sets the status `deleting`, and keeps whether the end at the provider was asked for. Called again, it may

@@ -71,10 +71,7 @@ export interface AttemptResult {
    * endpoint becomes healthy. Null: no wait was demanded.
    */
   readonly holdUntil: Millis | null
-  /**
-   * Called within the transaction with the endpoint's current state (its owner may have disabled or enabled
-   * it meanwhile), possibly more than once.
-   */
+  /** Called in the transaction with the endpoint's current state, possibly more than once. */
   readonly health: (now: EndpointRow) => HealthChange
 }
 
@@ -132,10 +129,7 @@ export interface DeliveryStore {
   }): Promise<readonly ClaimedEndpoint[]>
   /** False: the lease is lost, and nothing more may be sent. */
   renew(lease: string, leaseUntil: Millis): Promise<boolean>
-  /**
-   * The endpoint's due deliveries, in the order in which they were created; `tests`, and while the endpoint
-   * waits (see `release`): of test events only.
-   */
+  /** The endpoint's due deliveries in order of creation; `tests`, or while it waits: tests only. */
   listDue(
     endpointId: EndpointId,
     options: { readonly now: Millis; readonly limit: number; readonly tests?: boolean },

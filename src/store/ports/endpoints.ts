@@ -4,10 +4,7 @@ import type { EventType } from '#contract/events.ts'
 import type { EndpointId, UserId } from '#kernel/ids.ts'
 import type { Millis } from '#kernel/time.ts'
 
-/**
- * `degraded`: the last attempt failed. `paused`: five in a row failed, and only the oldest delivery is
- * attempted. `disabled`: nothing is sent any more.
- */
+/** `degraded`: one attempt failed. `paused`: five failed; the oldest is tried. `disabled`: nothing is. */
 export type EndpointHealth = 'healthy' | 'degraded' | 'paused' | 'disabled'
 
 /** Disabled by the owner or an operator; because it answered 410; after five days with failures only. */

@@ -49,10 +49,7 @@ export interface KeyStore {
    */
   createWithin(key: NewKey, maxActive: number): Promise<KeyRow | 'full' | null>
   list(userId: UserId): Promise<readonly KeyRow[]>
-  /**
-   * Revoking again keeps the first time, and says that the key was revoked before; null when there is no such
-   * key. Of concurrent calls one is the first.
-   */
+  /** Revoking again keeps the first time and says so; null: no such key. Concurrent calls: one is first. */
   revoke(id: KeyId, at: Millis): Promise<(KeyRow & { readonly wasRevoked: boolean }) | null>
   /** Null when unknown or revoked; an expired key is returned, with its `expiresAt`. */
   findCaller(hash: Uint8Array): Promise<CallerRow | null>

@@ -32,10 +32,7 @@ export interface LinkingRow extends NewLinking {
   readonly usedAt: Millis | null
   /** When its consent was read, or certain to be none. Until then the consent may still arrive. */
   readonly endedAt: Millis | null
-  /**
-   * How far it has come, or how it ended (`linking-attempt.ts`). Null: its return was not read yet, or a
-   * version wrote the row that knew no outcomes.
-   */
+  /** How far it has come, or how it ended. Null: not read yet, or written by a version without outcomes. */
   readonly outcome: string | null
 }
 

@@ -14,10 +14,7 @@ export interface LoginRow {
   readonly upstreamUserId: string
   /** Decrypted with this process's encryption key; null when the login has none. */
   readonly secret: string | null
-  /**
-   * Grows whenever the credentials are saved and whenever consents of the login come or go, so that results
-   * obtained before can be recognised.
-   */
+  /** Grows when credentials are saved and consents come or go, so that older results are recognised. */
   readonly version: number
   /** This installation made it for its person: it ends at the provider with its last connection. */
   readonly isOurs: boolean
@@ -56,10 +53,7 @@ export interface LoginStore {
   hold(id: LoginId): Promise<LoginRef | null>
   /** Consents of the login came or went: its version grows, so that older lists are recognised. */
   noteConsents(id: LoginId): Promise<void>
-  /**
-   * Logins of all users, by id, that neither a connection nor a begun link that has not expired uses; only
-   * ids after `after`, at most `limit`.
-   */
+  /** Logins, by id, that no connection and no open link uses; only ids after `after`, at most `limit`. */
   listAbandoned(page: {
     readonly now: Millis
     readonly after: LoginId | null

@@ -123,10 +123,7 @@ interface TakeOptions {
   readonly except: readonly Provider[]
 }
 
-/**
- * One statement. `with` makes the planner run the inner query once only. PostgreSQL skips rows that another
- * process is claiming; SQLite has one writer.
- */
+/** One statement; `with` plans the inner query once. PostgreSQL skips rows that others are claiming. */
 function takeDue({ kind }: Engine, tx: Db, { now, leaseUntil, limit, except }: TakeOptions) {
   return tx
     .with('due', (query) => {
