@@ -369,7 +369,7 @@ test('a doubtful setting that works is a warning, not a refusal', () => {
     DATABASE_URL: 'postgresql://db.example/t',
     ENCRYPTION_KEY: Buffer.alloc(32).toString('base64'),
   }
-  assert.match(warnings(many), /REDIS_URL is not set: limits, breakers .* per process/)
+  assert.match(warnings(many), /REDIS_URL is not set: limits, breakers, .* per process/)
   assert.doesNotMatch(warnings({ ...many, REDIS_URL: 'redis://cache.example' }), /REDIS_URL/)
   assert.equal(warnings({ BASE_URL: 'http://[::1]:3000' }), '')
   assert.match(warnings({ ...fiskil, SANDBOX: 'true' }), /credentials of fiskil are not used/)
