@@ -8,7 +8,7 @@ import type { RepositoryOptions } from '../engine/engine.ts'
 import { countRows } from '../engine/rows.ts'
 import { type Db, isAfter, isDue, isUnsetOrBefore, moment, momentOrNull } from '../engine/tables.ts'
 import { type KeyRow, type KeyStore, maxEndedKeys, type NewKey } from '../ports/keys.ts'
-import { demandUser, lockUser } from './users.ts'
+import { accessColumns, demandUser, lockUser } from './users.ts'
 
 const columns = [
   'id',
@@ -135,12 +135,7 @@ const selectCaller = (db: Db, { hash }: { readonly hash: Uint8Array }) =>
       'api_keys.id as keyId',
       'api_keys.user_id as userId',
       'api_keys.expires_at as expiresAt',
-      'users.timezone',
-      'users.epoch',
-      'users.plan',
-      'users.plan_status as status',
-      'users.legacy_until as legacyUntil',
-      'users.grandfathered',
+      ...accessColumns,
     ])
     .where('api_keys.hash', '=', hash)
     .where('api_keys.revoked_at', 'is', null)

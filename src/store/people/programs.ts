@@ -10,7 +10,7 @@ import {
   type ProgramRow,
   type ProgramStore,
 } from '../ports/programs.ts'
-import { lockUser } from './users.ts'
+import { accessColumns, lockUser } from './users.ts'
 
 const columns = [
   'programs.id',
@@ -65,12 +65,7 @@ export function makeProgramStore({ engine, write }: RepositoryOptions): ProgramS
           'programs.id as programId',
           'programs.user_id as userId',
           'programs.connections',
-          'users.timezone',
-          'users.epoch',
-          'users.plan',
-          'users.plan_status as status',
-          'users.legacy_until as legacyUntil',
-          'users.grandfathered',
+          ...accessColumns,
         ])
         .where('programs.access_hash', '=', accessHash)
         .where('programs.revoked_at', 'is', null)

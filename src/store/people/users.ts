@@ -25,6 +25,16 @@ const columns = [
   'email_confirmed_at as emailConfirmedAt',
 ] as const
 
+/** By which a caller is judged. */
+export const accessColumns = [
+  'users.timezone',
+  'users.epoch',
+  'users.plan',
+  'users.plan_status as status',
+  'users.legacy_until as legacyUntil',
+  'users.grandfathered',
+] as const
+
 export function makeUserStore({ engine, write }: RepositoryOptions): UserStore {
   return { ...makeReads(engine.db), ...makeChanges(engine, write), ...makeEnds(write) }
 }
@@ -79,15 +89,7 @@ function makeReads(db: Db): Pick<UserStore, Reads> {
       return findFirst(
         db
           .selectFrom('users')
-          .select([
-            'id as userId',
-            'timezone',
-            'plan',
-            'plan_status as status',
-            'legacy_until as legacyUntil',
-            'grandfathered',
-            'epoch',
-          ])
+          .select(['id as userId', ...accessColumns])
           .where('id', '=', id)
           .where('deleting_at', 'is', null),
       )
