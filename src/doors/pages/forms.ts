@@ -8,11 +8,14 @@ export function formOf(request: FastifyRequest): URLSearchParams {
 
 /**
  * A path on this server, or `/`: anything that a browser could read as another host (`//`, `/\`, a scheme,
- * control characters) is rejected, so that a link cannot redirect a person to another site.
+ * control characters) is rejected, so that a link cannot redirect a person to another site. Nor can it make a
+ * page say that something was done: a query with `done` is left out.
  */
 export function localPath(text: string | null): string {
   if (text === null || text.length > 2048) return '/'
-  return /^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(text) ? text : '/'
+  if (!/^\/(?![/\\])[\x21-\x5b\x5d-\x7e]*$/.test(text)) return '/'
+  const [path = '/', query = ''] = text.split('?', 2)
+  return new URLSearchParams(query).has('done') ? path : text
 }
 
 /** Redirects to the sign-in, which leads back to `path`. */

@@ -107,6 +107,21 @@ test('F20: a link from elsewhere cannot make a page say what was not done, and a
   assert.doesNotMatch((await jar.get('/settings?done=saved')).text, /class="done"/)
 })
 
+test('F20: a link that leads through the sign-in cannot make a page say what was not done either', async () => {
+  const person = await world.addPerson()
+  const jar = await world.enter(person)
+  for (const there of ['/settings?done=password', '/settings?x=1&%64one=switched-off']) {
+    const link = `/sign-in?return=${encodeURIComponent(there)}`
+    // Who has just signed in is led on at once, anybody else after the sign-in.
+    assert.equal((await jar.get(link)).location, '/settings')
+    assert.doesNotMatch((await jar.get(there)).text, /class="done"/)
+    const answer = await signIn(world.jar(), { email: person.email, password }, link)
+    assert.equal(answer.location, '/settings')
+  }
+  const query = '/connections?look=1&q=done'
+  assert.equal((await jar.get(`/sign-in?return=${encodeURIComponent(query)}`)).location, query)
+})
+
 test('F9: the first wrong field has the focus, and the title says that something is wrong', async () => {
   const person = await world.addPerson()
   const jar = await world.enter(person)
