@@ -13,8 +13,7 @@ test('parts of a body behind one that is too much are passed over, and the parse
     #parts = 0
     override push(part: Uint8Array | null): boolean {
       if (part === null) parts.push(this.#parts)
-      else this.#parts += 1
-      if (this.#parts === 10) passOver(this.socket)
+      else if (++this.#parts === 10) passOver(this.socket)
       return super.push(part)
     }
   }
