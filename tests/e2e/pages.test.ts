@@ -102,11 +102,11 @@ for (const [viewport, colorScheme] of [
     const email = `emma-${viewport.width}@example.test`
     await openConsent(page)
     await page.getByText('Claude is waiting to read your data').waitFor()
-    await press(page, page.getByRole('link', { name: 'Make one' }), /\/sign-up/)
+    await press(page, page.getByRole('link', { name: 'Create an account' }), /\/sign-up/)
     await type(page, 'Name', 'Emma')
     await type(page, 'E-mail address', email)
     await type(page, 'Password', password)
-    await press(page, button(page, 'Make account'), /\/consent\//)
+    await press(page, button(page, 'Create account'), /\/consent\//)
 
     const brokers = page.getByRole('checkbox', { name: /^Brokers/ })
     assert.equal(await brokers.isChecked(), true)
@@ -220,7 +220,7 @@ test('a problem is shown at its field, and the focus is there', async () => {
   await page.getByLabel('Name').fill('Emma')
   await page.getByLabel('E-mail address').fill('nobody@here.example')
   await page.getByLabel('Password').fill('short')
-  await button(page, 'Make account').click()
+  await button(page, 'Create account').click()
   const wrong = page.getByLabel('Password')
   await page.getByRole('alert').waitFor()
   assert.equal(await wrong.evaluate((node) => node === node.ownerDocument.activeElement), true)

@@ -42,6 +42,7 @@ export function renderDocsPage(assets: PageAssets): string {
 <script src="${assets.start}" defer></script>
 </head>
 <body>
+<p class="back"><a href="/">Back to Tributary</a></p>
 <div id="reference"><p class="notice">Loading the reference …</p></div>
 <noscript>
 <div class="notice">

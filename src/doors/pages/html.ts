@@ -42,6 +42,15 @@ function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (character) => escapes[character] ?? '')
 }
 
+/** A joiner between letters or emoji as its first group; or else a character that shows nothing. */
+const joinersAndInvisibles = new RegExp(
+  [
+    String.raw`((?<=[\p{L}\p{M}\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f])(?:\u200c|\u200d)(?=[\p{L}\p{Extended_Pictographic}]))`,
+    String.raw`[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]`,
+  ].join('|'),
+  'gu',
+)
+
 /**
  * Text from outside, e.g. an agent's own name: one line, bounded, control and bidirectional characters made
  * visible, so that a name cannot change the sentence around it. Joiners stay where they join letters or
@@ -49,8 +58,8 @@ function escapeHtml(text: string): string {
  */
 export function foreignText(text: string, maxLength = 80): string {
   const visible = text.replace(
-    /((?<=[\p{L}\p{M}\p{Extended_Pictographic}\p{Emoji_Modifier}\ufe0f])[\u200c\u200d](?=[\p{L}\p{Extended_Pictographic}]))|[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu,
-    (character, joiner: string | undefined) =>
+    joinersAndInvisibles,
+    (character: string, joiner: string | undefined) =>
       joiner ?? `\\u${(character.codePointAt(0) ?? 0).toString(16).padStart(4, '0')}`,
   )
   const characters = [...visible]

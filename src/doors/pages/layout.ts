@@ -138,6 +138,15 @@ function renderFooter({ timezone }: UserRow): Html {
 </footer>`
 }
 
+/** A link that looks like a button: it leads somewhere and changes nothing. */
+export function leadingButton(
+  path: string,
+  text: HtmlValue,
+  { look = '', label }: { readonly look?: string; readonly label?: string } = {},
+): Html {
+  return html`<a href="${path}" role="button"${look !== '' && html` class="${look}"`}${label !== undefined && html` aria-label="${label}"`}>${text}</a>`
+}
+
 export function hidden(name: string, value: string): Html {
   return html`<input type="hidden" name="${name}" value="${value}">`
 }
@@ -170,7 +179,7 @@ export function field(options: FieldOptions): Html {
     problem !== undefined ? `${name}-problem` : hint !== undefined ? `${name}-hint` : ''
   return html`<div class="field">
 <label for="${name}">${options.label}</label>
-<input id="${name}" name="${name}" type="${options.type}" autocomplete="${options.autocomplete}"${options.list !== undefined && html` list="${options.list}"`}${options.isOptional !== true && html` required`} value="${options.value ?? ''}"${described !== '' && html` aria-describedby="${described}"`}${problem !== undefined && html` aria-invalid="true"`}${options.isFixed === true && html` readonly`}${(options.autofocus === true || problem !== undefined) && html` autofocus`}>
+<input id="${name}" name="${name}" type="${options.type}" autocomplete="${options.autocomplete}"${options.list !== undefined && html` list="${options.list}"`}${options.isOptional !== true && html` required`} value="${options.value ?? ''}"${described !== '' && html` aria-describedby="${described}"`}${problem !== undefined && html` aria-invalid="true"`}${options.isFixed === true && html` readonly`}${(options.autofocus ?? problem !== undefined) && html` autofocus`}>
 ${problem !== undefined && html`<small class="problem" id="${name}-problem">${problem}</small>`}
 ${hint !== undefined && html`<small id="${name}-hint">${hint}</small>`}
 </div>`

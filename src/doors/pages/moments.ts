@@ -1,4 +1,7 @@
-/** Times on pages: in the person's zone to the minute, the exact instant in UTC on hover. Rendering only. */
+/**
+ * Times on pages: shown in the person's zone to the minute, or as the time that has passed, with the exact
+ * instant in UTC on hover. Rendering only.
+ */
 import { toIso } from '#kernel/time.ts'
 import { type Html, html } from './html.ts'
 
@@ -13,6 +16,27 @@ export function renderMoment(ms: number, zone: string): Html {
   return html`<time datetime="${exact}" title="${exact}">${text}</time>`
 }
 
+const steps = [
+  [60_000, 'second', 1000],
+  [3_600_000, 'minute', 60_000],
+  [86_400_000, 'hour', 3_600_000],
+] as const
+
+/** As people say it, within a day of now; else as `renderMoment`. */
+export function renderAgo(ms: number, zone: string, now: number): Html {
+  const passed = Math.abs(now - ms)
+  const step = steps.find(([limit]) => passed < limit)
+  if (step === undefined) return renderMoment(ms, zone)
+  const [, unit, length] = step
+  const count = Math.floor(passed / length)
+  const amount = `${count} ${unit}${count === 1 ? '' : 's'}`
+  const words = unit === 'second' ? 'just now' : ms > now ? `in ${amount}` : `${amount} ago`
+  const soon = unit === 'second' && ms > now ? 'within a minute' : words
+  const exact = toIso(ms)
+  return html`<time datetime="${exact}" title="${exact}">${soon}</time>`
+}
+
+/** The day of an instant in the zone. */
 export function renderDayAt(ms: number, zone: string): Html {
   const { day, month, year } = Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(zone)
   return html`${day} ${months[month - 1]} ${year}`

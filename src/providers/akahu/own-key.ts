@@ -13,7 +13,7 @@ export function describeOwnKey({ hasApp }: { readonly hasApp: boolean }): OwnKey
         hint: 'It begins with user_token_',
       },
       hasApp
-        ? { ...appToken, hint: 'Empty: that of this server', isOptional: true }
+        ? { ...appToken, hint: 'Leave empty to use this server’s token', isOptional: true }
         : { ...appToken, hint: 'It begins with app_token_' },
     ],
     steps: [

@@ -51,7 +51,9 @@ function readPage(text: string): Told[] {
         eventId: /<code>([^<]*)<\/code>/.exec(row)?.[1] ?? '',
         isReplay: row.includes('(replayed)'),
         status: states[state] ?? 'pending',
-        answers: [...row.matchAll(/<li>.*?<\/time>: (\d+|no answer),/gs)].map(([, of = '']) => of),
+        answers: [
+          ...row.matchAll(/<li>.*?<\/time>: (?:the endpoint answered )?(\d+|no answer)[, ]/gs),
+        ].map(([, of = '']) => of),
       }
     })
 }

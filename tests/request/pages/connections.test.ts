@@ -46,8 +46,8 @@ test('without a connection the list says what it is for and has one button', asy
   assert.equal(page.status, 200)
   assert.match(page.text, /leads to one bank or broker/)
   const main = page.text.slice(page.text.indexOf('<main'))
-  assert.equal(main.match(/<button/g)?.length, 1)
-  assert.match(main, /action="\/connections\/new"[^>]*><button[^>]*>Link a bank or broker</)
+  assert.equal(main.match(/<button|role="button"/g)?.length, 1)
+  assert.match(main, /<a href="\/connections\/new" role="button">Link a bank or broker</)
 })
 
 test('a visitor is sent to the sign-in and back to the same page', async () => {
@@ -146,7 +146,7 @@ test('the page lists accounts by name with masked numbers and no money', async (
     places.toSorted((a, b) => a - b),
   )
   for (const { accountNumber } of accounts) {
-    assert.match(text, new RegExp(`data-label="Number">${accountNumber ?? 'not told'}<`))
+    assert.match(text, new RegExp(`data-label="Number">${accountNumber ?? 'Not provided'}<`))
   }
 })
 
@@ -347,4 +347,24 @@ test('fifty connections with a year of trouble stay under 100 KB with the style 
     assert.ok(weight < 100_000, `${path}: ${weight} bytes`)
     assert.equal(text.match(/number \d+</g)?.length, 50)
   }
+})
+
+test('F24: what leads to another page is a link, also where it looks like a button', async () => {
+  const person = await world.addPerson()
+  const row = await plant(person)
+  const jar = await world.enter(person)
+  for (const path of ['/', '/connections', `/connections/${row.id}`, '/keys', '/webhooks']) {
+    assert.doesNotMatch(
+      (await jar.get(path)).text,
+      /<form method="get" action="[^"?]*"><button/,
+      path,
+    )
+  }
+})
+
+test('F26: a connection whose consent has ended promises no next sync', async () => {
+  const person = await world.addPerson()
+  const row = await plant(person, { status: 'invalidated' })
+  const { text } = await (await world.enter(person)).get(`/connections/${row.id}`)
+  assert.doesNotMatch(text, /Next sync/)
 })

@@ -294,7 +294,7 @@ test('the search finds banks by part of a name, and says when there is none', as
   assert.match(found.text, /name="q"[^>]*value="WATTLE"/)
   assert.match((await jar.get(`${newPath}?provider=fiskil&q=<b>`)).text, /value="&lt;b&gt;"/)
   const none = await jar.get(`${newPath}?provider=fiskil&q=zzzz`)
-  assert.match(none.text, /Nothing is called like that/)
+  assert.match(none.text, /No bank matches “/)
 })
 
 test('an institution that is not on the list is refused at the list, an unknown provider leads to the choice', async () => {

@@ -142,7 +142,7 @@ test('all requests of a return together take no longer than one request may, and
   // The code is exchanged, the person asked for, and the time is over before the accounts have come.
   const isOnTheWay = ({ text }: PageAnswer) => text.includes('Your accounts are on their way')
   const { page, tookMs } = await watch(jar, waiting, isOnTheWay)
-  assert.match(page.text, /Agreed, but not read yet/)
+  assert.match(page.text, /Consent saved, waiting for Akahu/)
   assert.ok(tookMs < actionMs + callMs, `${Math.round(tookMs)} ms`)
   akahu.clearFaults()
   await watch(jar, waiting, ({ status }) => status === 200)
@@ -231,7 +231,7 @@ test('a pasted key is answered before the provider has answered once, and its pa
   // A new key for the same connection, the same way.
   const renewed = await paste(jar, `/connections/${row?.id}/reconnect`, { upToken: healthyUp })
   const again = await watch(jar, renewed.location ?? '', ({ status }) => status === 200)
-  assert.equal(again.page.location, `/connections/${row?.id}?done=linked`)
+  assert.equal(again.page.location, `/connections/${row?.id}?done=reconnected`)
   assert.equal((await rowsOf(person)).length, 1)
 })
 

@@ -23,14 +23,14 @@ test('the first steps are on the overview and after a sign-up, and go one by one
   for (const path of ['/', '/welcome']) {
     const { status, text } = await jar.get(path)
     assert.equal(status, 200)
-    assert.match(text, /action="\/connections\/new"><button type="submit">Link a bank or broker</)
-    assert.match(text, /action="\/keys"><button type="submit" class="secondary outline">Make a key/)
+    assert.match(text, /<a href="\/connections\/new" role="button">Link a bank or broker</)
+    assert.match(text, /<a href="\/keys" role="button" class="secondary outline">Create a key/)
     assert.doesNotMatch(text, /class="tick"/)
   }
   await world.service.app.actions.createKey(byOperator, person.id, {})
   const half = (await jar.get('/')).text
-  assert.match(half, /Make a key or connect an agent <span class="tick">done/)
-  assert.match(half, /action="\/connections\/new"/)
+  assert.match(half, /Create a key or connect an agent <span class="tick">done/)
+  assert.match(half, /href="\/connections\/new" role="button"/)
   for (const credentials of world.service.sandbox.person('healthy')) {
     await world.service.app.connections.linkConnections(byOperator, person.id, credentials)
   }

@@ -62,7 +62,7 @@ function show(
   options: Omit<InvitedOptions, 'formToken'>,
 ): FastifyReply {
   const body = renderInvited({ ...options, formToken: visit.formToken })
-  return context.show(reply, visit, { title: 'Make an account', body })
+  return context.show(reply, visit, { title: 'Create account', body })
 }
 
 function refuse(
@@ -84,8 +84,7 @@ function refuse(
     }
     case 'invalid': {
       reply.code(400)
-      const message = 'Something is missing or cannot be used; see below.'
-      return show(context, turn, { ...given, problems: result.problems, message })
+      return show(context, turn, { ...given, problems: result.problems, message: null })
     }
     case 'slow_down':
     case 'busy':

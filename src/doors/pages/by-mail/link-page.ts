@@ -11,7 +11,7 @@ export interface ForgotOptions {
 
 export function renderForgot({ formToken, email, message }: ForgotOptions): Html {
   return html`<article class="card">
-<h1>Forgot the password?</h1>
+<h1>Forgot your password?</h1>
 <p>Give the address of your account. You get a link to choose a new password.</p>
 ${alertBox(message)}
 <form method="post" action="/forgot-password" novalidate>
@@ -29,7 +29,7 @@ export function renderAsked(isMailed: boolean): Html {
     ? html`<p>If there is an account with that address, a mail with a link is on its way. It is valid for an hour.</p>`
     : html`<p>This server sends no mail. If there is an account with that address, its operator finds a link in the log of the server and can hand it to you. It is valid for an hour.</p>`
   return html`<article class="card">
-<h1>Look for a link</h1>
+<h1>Check your mail</h1>
 ${how}
 <p><a href="/sign-in">Back to the sign-in</a></p>
 </article>`
@@ -84,7 +84,7 @@ export interface InvitedOptions {
 export function renderInvited({ problems, ...options }: InvitedOptions): Html {
   const first = problems.name === undefined && problems.password !== undefined ? 'password' : 'name'
   return html`<article class="card">
-<h1>Make an account</h1>
+<h1>Create account</h1>
 <p>You are invited to this server.</p>
 ${options.replaces && renderReplaces()}
 ${alertBox(options.message)}
@@ -93,7 +93,7 @@ ${hidden('token', options.formToken)}
 ${field({ name: 'name', label: 'Name', type: 'text', autocomplete: 'name', value: options.name, problem: problems.name, autofocus: first === 'name' })}
 ${field({ name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username', value: options.email, hint: 'The address that was invited.', isFixed: true })}
 ${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'new-password', hint: 'At least 10 characters. Length is what counts.', problem: problems.password, autofocus: first === 'password' })}
-<button type="submit">Make account</button>
+<button type="submit">Create account</button>
 </form>
 </article>`
 }

@@ -43,7 +43,7 @@ function toVisitor({ addressOf }: PagesContext, request: FastifyRequest): By<Vis
 
 function addForgotRoutes(scope: FastifyInstance, context: PagesContext): void {
   const { visits, byMail } = context
-  const title = 'Forgot the password?'
+  const title = 'Forgot your password?'
 
   scope.get('/forgot-password', async (request, reply) => {
     const visit = await visits.begin(request, reply)

@@ -6,7 +6,7 @@ import { factsOf } from '#providers/all-facts.ts'
 import type { AccountRow } from '#store/ports/accounts.ts'
 import type { SyncRunRow } from '#store/ports/syncs.ts'
 import { foreignText, type Html, html } from '../html.ts'
-import { alertBox, doneBox, hidden } from '../layout.ts'
+import { alertBox, doneBox, hidden, leadingButton } from '../layout.ts'
 import { renderDayAt, renderMoment } from '../moments.ts'
 import { type TableColumn, table } from '../table.ts'
 import {
@@ -59,12 +59,12 @@ export function renderConnection(options: ConnectionOptions): Html {
 <h1><span class="foreign">${nameOf(row)}</span></h1>
 ${doneBox(done && [connectionDone[done], done === 'checked' && describeRate(row)])}
 ${alertBox(message)}
-<p>${renderState(overview)}. ${failure === null ? status.sentence : html`${describeSyncFailure(failure.code, row.provider)} ${renderRetry(overview, zone)}`}</p>
+<p>${renderState(overview)}. ${failure === null ? status.sentence : html`${describeSyncFailure(failure.code, row.provider)} ${renderRetry(options)}`}</p>
 ${renderActions(options)}
 <dl class="facts">
 <dt>Provider</dt><dd>${factsOf(row.provider).name}</dd>
 <dt>Linked</dt><dd>${renderMoment(row.createdAt, zone)}</dd>
-${renderFreshness(overview, zone)}
+${renderFreshness(overview, options)}
 ${renderOutlook(overview, options)}
 </dl>
 <h2>Accounts</h2>
@@ -75,8 +75,8 @@ ${renderRuns(options)}`
 }
 
 /** When a failing sync is tried again. */
-function renderRetry(overview: ConnectionOverview, zone: string): Html {
-  return html`Next attempt: ${renderNext(overview, zone)}.`
+function renderRetry(options: ConnectionOptions): Html {
+  return html`Next attempt: ${renderNext(options.overview, options)}.`
 }
 
 /** Where a refresh cannot bring new rows each time. */
@@ -92,7 +92,7 @@ function renderActions(options: ConnectionOptions): Html {
   return html`<div class="actions">
 ${renderReconnect({ row, renewal, formToken })}
 ${refresh}
-<form method="get" action="${pathOf(row)}/remove"><button type="submit" class="outline secondary">Remove</button></form>
+${leadingButton(`${pathOf(row)}/remove`, 'Remove', { look: 'outline danger' })}
 </div>`
 }
 
@@ -119,7 +119,7 @@ const noCurrency = 'XXX'
 const accountColumns: readonly TableColumn<AccountRow>[] = [
   { name: 'Name', show: ({ name }) => html`<span class="foreign">${foreignText(name)}</span>` },
   { name: 'Type', show: ({ type }) => typeWords[type] },
-  { name: 'Number', show: ({ accountNumber }) => accountNumber ?? 'not told' },
+  { name: 'Number', show: ({ accountNumber }) => accountNumber ?? 'Not provided' },
   {
     name: 'Currency',
     show: ({ currency }) => (currency === noCurrency ? 'none' : foreignText(currency)),

@@ -6,8 +6,8 @@ import { unreachable } from '#kernel/unreachable.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import { foreignText, type Html, html } from '../html.ts'
-import { hidden } from '../layout.ts'
-import { renderMoment } from '../moments.ts'
+import { hidden, leadingButton } from '../layout.ts'
+import { renderAgo, renderMoment } from '../moments.ts'
 import { describeStatus, describeSyncFailure, type StatusWords } from './words.ts'
 
 export const pathOf = ({ id }: Pick<ConnectionRow, 'id'>) => `/connections/${id}`
@@ -33,45 +33,54 @@ export function renderState(overview: ConnectionOverview): Html {
   return html`<strong class="trouble">Sync failing</strong>`
 }
 
+/** Where and when a page is read. */
+export interface ReadAt {
+  /** IANA name of the person's zone. */
+  readonly zone: string
+  readonly now: number
+}
+
 /** When, or what is said instead. */
-const at = (ms: number | null, zone: string, otherwise: string) =>
-  ms === null ? otherwise : renderMoment(ms, zone)
+const at = (ms: number | null, { zone, now }: ReadAt, otherwise: string) =>
+  ms === null ? otherwise : renderAgo(ms, zone, now)
 
 /** How fresh each kind of data is. Balances and rows are read from the provider when a program asks. */
-export function renderFreshness(overview: ConnectionOverview, zone: string): Html {
+export function renderFreshness(overview: ConnectionOverview, readAt: ReadAt): Html {
+  const { zone, now } = readAt
   const { row, accounts, lastSuccessAt, rowsReadAt } = overview
   const isBank = factsOf(row.provider).category === 'banking'
-  return html`<dt>Accounts</dt><dd>${accounts}, ${lastSuccessAt === null ? renderUnchecked(overview, zone) : html`checked ${renderMoment(lastSuccessAt, zone)}`}</dd>
-<dt>${isBank ? 'Balances, transactions' : 'Holdings, trades'}</dt><dd>${row.lastRefreshedAt === null ? 'read when a program asks' : html`as of ${renderMoment(row.lastRefreshedAt, zone)}`}</dd>
-${rowsReadAt !== null && html`<dt>New rows for events</dt><dd>looked for ${renderMoment(rowsReadAt, zone)}</dd>`}`
+  return html`<dt>Accounts</dt><dd>${accounts}, ${lastSuccessAt === null ? renderUnchecked(overview, readAt) : html`checked ${renderAgo(lastSuccessAt, zone, now)}`}</dd>
+<dt>${isBank ? 'Balances, transactions' : 'Holdings, trades'}</dt><dd>${row.lastRefreshedAt === null ? 'Read on request' : html`as of ${renderAgo(row.lastRefreshedAt, zone, now)}`}</dd>
+${rowsReadAt !== null && html`<dt>New rows for events</dt><dd>looked for ${renderAgo(rowsReadAt, zone, now)}</dd>`}`
 }
 
 /** Linking itself reads the accounts; the first sync follows within a minute. */
-function renderUnchecked({ row, failure, isSyncing }: ConnectionOverview, zone: string): Html {
+function renderUnchecked(
+  { row, failure, isSyncing }: ConnectionOverview,
+  { zone, now }: ReadAt,
+): Html {
   if (isSyncing) return html`first check in progress`
   if (failure !== null) return html`not checked in the last 30 days`
-  return html`read when you linked it, ${renderMoment(row.createdAt, zone)}`
+  return html`read when you linked it, ${renderAgo(row.createdAt, zone, now)}`
 }
 
 /** The next sync alone, for a list. */
-export function renderNext({ nextSyncAt, isSyncing }: ConnectionOverview, zone: string) {
-  return isSyncing ? 'in progress' : at(nextSyncAt, zone, 'not planned')
+export function renderNext({ nextSyncAt, isSyncing }: ConnectionOverview, readAt: ReadAt) {
+  return isSyncing ? 'in progress' : at(nextSyncAt, readAt, 'not planned')
 }
 
 /** The next sync, the end of the consent, the last error. */
-export function renderOutlook(
-  overview: ConnectionOverview,
-  { zone, now }: { readonly zone: string; readonly now: number },
-): Html {
+export function renderOutlook(overview: ConnectionOverview, readAt: ReadAt): Html {
+  const { zone, now } = readAt
   const { row, lastSuccessAt } = overview
   const failure = currentFailureOf(overview)
   const { consentExpiresAt: end } = row
-  return html`<dt>Next sync</dt><dd>${renderNext(overview, zone)}</dd>
+  return html`${!shownStatusOf(row).isBroken && html`<dt>Next sync</dt><dd>${renderNext(overview, readAt)}</dd>`}
 ${end !== null && html`<dt>Consent</dt><dd>${end <= now ? 'ended' : 'ends'} ${renderMoment(end, zone)}</dd>`}
 ${
   failure !== null &&
-  html`<dt>Last success</dt><dd>${at(lastSuccessAt, zone, 'none in the last 30 days')}</dd>
-<dt class="wide">Last error</dt><dd class="wide">${renderMoment(failure.at, zone)}: ${describeSyncFailure(failure.code, row.provider)}</dd>`
+  html`<dt>Last success</dt><dd>${at(lastSuccessAt, readAt, 'none in the last 30 days')}</dd>
+<dt class="wide">Last error</dt><dd class="wide">${renderAgo(failure.at, zone, now)}: ${describeSyncFailure(failure.code, row.provider)}</dd>`
 }`
 }
 
@@ -84,12 +93,12 @@ interface MendOptions {
 /** The button that mends a connection, or who does. */
 export function renderReconnect({ row, renewal, formToken }: MendOptions): Html {
   const target = `${pathOf(row)}/reconnect`
-  const main = shownStatusOf(row).isBroken ? html`` : html` class="outline secondary"`
+  const look = shownStatusOf(row).isBroken ? '' : 'outline secondary'
   switch (renewal) {
     case 'browser':
-      return html`<form method="post" action="${target}">${hidden('token', formToken)}<button type="submit"${main} aria-label="Reconnect ${nameOf(row)}">Reconnect</button></form>`
+      return html`<form method="post" action="${target}">${hidden('token', formToken)}<button type="submit" class="${look}" aria-label="Reconnect ${nameOf(row)}">Reconnect</button></form>`
     case 'key':
-      return html`<form method="get" action="${target}"><button type="submit"${main} aria-label="Reconnect ${nameOf(row)}">Reconnect</button></form>`
+      return leadingButton(target, 'Reconnect', { look, label: `Reconnect ${nameOf(row)}` })
     case 'operator':
       return html`${shownStatusOf(row).isBroken && html`<p>The operator of this server links it again for you.</p>`}`
     default:

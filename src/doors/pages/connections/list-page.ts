@@ -3,7 +3,7 @@ import { type ConnectionOverview, type DayRuns, pictureDays } from '#connections
 import type { RenewalMethod } from '#connections/renewal.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import { type Html, html } from '../html.ts'
-import { doneBox } from '../layout.ts'
+import { doneBox, leadingButton } from '../layout.ts'
 import { renderMoment } from '../moments.ts'
 import { table } from '../table.ts'
 import {
@@ -47,7 +47,7 @@ ${linkButton('')}`
 }
 
 const linkButton = (look: string) =>
-  html`<div class="actions"><form method="get" action="/connections/new"><button type="submit" class="${look}">Link a bank or broker</button></form></div>`
+  html`<div class="actions">${leadingButton('/connections/new', 'Link a bank or broker', { look })}</div>`
 
 function renderTable({ connections, zone, now }: ListOptions): Html {
   return html`${table<ConnectionOverview>(
@@ -62,13 +62,19 @@ function renderTable({ connections, zone, now }: ListOptions): Html {
       { name: 'Accounts', show: ({ accounts }) => accounts },
       {
         name: 'Next sync',
-        show: (one) => [renderNext(one, zone), renderEnd(one.row.consentExpiresAt, zone, now)],
+        show: (one) => [
+          renderNext(one, { zone, now }),
+          renderEnd(one.row.consentExpiresAt, zone, now),
+        ],
       },
       {
         name: 'Details',
         isPlain: true,
         show: ({ row }) =>
-          html`<form method="get" action="${pathOf(row)}"><button type="submit" class="outline secondary" aria-label="Open ${nameOf(row)}">Open</button></form>`,
+          leadingButton(pathOf(row), 'Open', {
+            look: 'outline secondary',
+            label: `Open ${nameOf(row)}`,
+          }),
       },
     ],
     connections,
@@ -101,7 +107,7 @@ function renderCard(overview: ConnectionOverview, options: CardsOptions): Html {
   return html`<li class="card connection">
 <div class="top"><h3><a href="${pathOf(row)}" class="foreign">${nameOf(row)}</a></h3><span>${renderState(overview)}</span></div>
 ${isBroken && html`<p>${sentence}</p>${renderReconnect({ row, renewal: options.renewalOf(overview), formToken })}`}
-<dl class="facts">${renderFreshness(overview, zone)}${renderOutlook(overview, { zone, now })}</dl>
+<dl class="facts">${renderFreshness(overview, { zone, now })}${renderOutlook(overview, { zone, now })}</dl>
 ${renderPicture(options.countsOf(overview), pictureDays)}
 </li>`
 }

@@ -14,7 +14,7 @@ export interface HomeOptions {
 export function renderSignedOutHome({ signUpIsOpen }: { readonly signUpIsOpen: boolean }): Html {
   return html`<h1>Your banks and brokers, read-only</h1>
 <p>Tributary shows your balances, transactions, holdings and trades to the programs and agents you choose, and keeps none of them.</p>
-<p><a href="/sign-in">Sign in</a>${signUpIsOpen && html` or <a href="/sign-up">make an account</a>`}.</p>`
+<p><a href="/sign-in">Sign in</a>${signUpIsOpen && html` or <a href="/sign-up">create an account</a>`}.</p>`
 }
 
 export function renderHome({ user: { name, email }, steps, cards }: HomeOptions): Html {

@@ -5,8 +5,8 @@ import { type KeyStatus, toKeyStatus } from '#auth/keys.ts'
 import { makeOnce } from '#auth/sign-in/repeated-form.ts'
 import type { KeyRow } from '#store/ports/keys.ts'
 import { foreignText, type Html, html } from '../html.ts'
-import { alertBox, doneBox, field, hidden } from '../layout.ts'
-import { renderDayAt, renderMoment } from '../moments.ts'
+import { alertBox, doneBox, field, hidden, leadingButton } from '../layout.ts'
+import { renderAgo, renderDayAt, renderMoment } from '../moments.ts'
 import { renderQuestion } from '../question.ts'
 import { table } from '../table.ts'
 
@@ -85,7 +85,6 @@ ${field({ name: 'expires', label: 'Last day', type: 'date', autocomplete: 'off',
 const formerShown = 50
 
 function renderTable(label: string, keys: readonly KeyRow[], { now, zone }: KeysOptions): Html {
-  const moment = (at: number | null) => (at === null ? 'never' : renderMoment(at, zone))
   return table<KeyRow>(
     label,
     [
@@ -95,7 +94,11 @@ function renderTable(label: string, keys: readonly KeyRow[], { now, zone }: Keys
           html`<span class="foreign">${foreignText(name)}</span> <small class="place"><code>${prefix}…</code></small>`,
       },
       { name: 'Created', show: ({ createdAt }) => renderMoment(createdAt, zone) },
-      { name: 'Last used', show: ({ lastUsedAt }) => moment(lastUsedAt) },
+      {
+        name: 'Last used',
+        show: ({ lastUsedAt }) =>
+          lastUsedAt === null ? 'never' : renderAgo(lastUsedAt, zone, now),
+      },
       { name: 'Expires', show: ({ expiresAt }) => renderEndDay(expiresAt, zone) },
       { name: 'Revoke', isPlain: true, show: (key) => renderEnd(key, toKeyStatus(key, now), zone) },
     ],
@@ -112,7 +115,10 @@ function renderEnd({ id, name, revokedAt }: KeyRow, status: KeyStatus, zone: str
   if (status === 'expired') return html`expired`
   if (status === 'revoked')
     return html`revoked ${revokedAt !== null && renderMoment(revokedAt, zone)}`
-  return html`<form method="get" action="/keys/${id}/revoke"><button type="submit" class="outline secondary" aria-label="Revoke ${foreignText(name)}">Revoke</button></form>`
+  return leadingButton(`/keys/${id}/revoke`, 'Revoke', {
+    look: 'outline danger',
+    label: `Revoke ${foreignText(name)}`,
+  })
 }
 
 export function renderRevokeKey(key: KeyRow, formToken: string): Html {

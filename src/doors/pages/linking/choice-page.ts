@@ -70,7 +70,7 @@ function renderConsentWay({ way, institutions, ...options }: InstitutionOptions)
 <div class="search-row"><input id="q" name="q" type="search" autocomplete="off" maxlength="100" value="${options.q}">
 <button type="submit" class="secondary">Search</button></div>
 </form></div>
-${found.length === 0 && html`<p role="status">Nothing is called like that. Try a shorter word.</p>`}
+${found.length === 0 && html`<p role="status">No bank matches “${foreignText(options.q)}”. Try a shorter word.</p>`}
 ${
   shown.length > 0 &&
   html`<form method="post" action="${newPath}">${hidden('token', options.formToken)}${hidden('provider', provider)}

@@ -146,7 +146,7 @@ export function renderUnfinished({
   formToken,
   isWatching,
 }: WaitingOptions): EndPage {
-  const title = isUnread ? 'Agreed, but not read yet' : 'Your accounts are on their way'
+  const title = isUnread ? `Consent saved, waiting for ${name}` : 'Your accounts are on their way'
   const text = isUnread
     ? `You agreed, and that is kept. ${name} cannot be read at the moment; nothing is lost.`
     : `${name} is fetching your accounts, which takes seconds to a few minutes.`

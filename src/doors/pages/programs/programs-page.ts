@@ -6,7 +6,7 @@ import { makeOnce } from '#auth/sign-in/repeated-form.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { ProgramRow } from '#store/ports/programs.ts'
 import { foreignText, type Html, html } from '../html.ts'
-import { alertBox, doneBox, field, hidden } from '../layout.ts'
+import { alertBox, doneBox, field, hidden, leadingButton } from '../layout.ts'
 import { renderMoment } from '../moments.ts'
 import { renderQuestion } from '../question.ts'
 import { table } from '../table.ts'
@@ -125,7 +125,10 @@ function renderEnd(
 ): Html {
   if (revokedAt !== null) return html`ended ${renderMoment(revokedAt, zone)}`
   if (claimedAt === null && setupUntil <= now) return html`never used`
-  return html`<form method="get" action="/simplefin/programs/${id}/revoke"><button type="submit" class="outline secondary" aria-label="End the access of ${foreignText(name)}">End access</button></form>`
+  return leadingButton(`/simplefin/programs/${id}/revoke`, 'End access', {
+    look: 'outline secondary',
+    label: `End the access of ${foreignText(name)}`,
+  })
 }
 
 /** The question before a program loses its access. */

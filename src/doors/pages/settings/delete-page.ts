@@ -49,7 +49,7 @@ export interface DeletedOptions {
 export function renderDeleted({ ends, more }: DeletedOptions): Html {
   return html`<article class="card">
 <h1>The account is deleted</h1>
-<p>Its keys and agents are refused from now on, and nothing of your data is kept here.</p>
+<p>Its keys and agents are refused from now on. Only the record of what was done stays with the operator, without your name.</p>
 ${ends.length > 0 && html`<ul>${ends.map(({ name, end }) => html`<li><span class="foreign">${foreignText(name)}</span>: ${endTexts[end]}</li>`)}</ul>`}
 ${more > 0 && html`<p>The operator can tell you about ${more} more.</p>`}
 <p><a href="/">To the start</a></p>

@@ -1,7 +1,7 @@
 /** The pages of the second factor: set up, recovery codes, switching off. Rendering only. */
 import type { SetUp } from '#auth/sign-in/second-factor.ts'
 import { type Html, html } from '../html.ts'
-import { alertBox, field, hidden } from '../layout.ts'
+import { alertBox, field, hidden, leadingButton } from '../layout.ts'
 import { renderQrCode } from './qr-code.ts'
 
 export interface SetUpOptions {
@@ -49,7 +49,7 @@ ${codes.length > 0 && renderCodes(codes)}
 <p>${codesLeft === 0 ? 'None is left.' : codesLeft === 1 ? 'One is left.' : html`${codesLeft} are left.`} Each signs you in once, when you do not have the app.</p>
 <div class="actions">
 <form method="post" action="/settings/second-factor/codes">${hidden('token', formToken)}<button type="submit" class="secondary outline">Make new recovery codes</button></form>
-<form method="get" action="/settings/second-factor/remove"><button type="submit" class="secondary outline">Switch off</button></form>
+${leadingButton('/settings/second-factor/remove', 'Switch off', { look: 'outline danger' })}
 </div>
 <p><a href="/settings">Back to the settings</a></p>`
 }

@@ -61,7 +61,7 @@ function renderProfile({ draft, formToken }: SettingsOptions): Html {
 <form method="post" action="/settings" novalidate class="narrow">
 ${hidden('token', formToken)}
 ${field({ name: 'name', label: 'Name', type: 'text', autocomplete: 'name', value: draft.name, isOptional: true, problem: profile.name, autofocus: profile.name !== undefined })}
-${field({ name: 'timezone', label: 'Time zone', type: 'text', autocomplete: 'off', value: draft.timezone, list: 'zones', hint: 'Days begin and end in this zone, here and in every answer', problem: profile.timezone, autofocus: profile.timezone !== undefined })}
+${field({ name: 'timezone', label: 'Time zone', type: 'text', autocomplete: 'off', value: draft.timezone, list: 'zones', hint: 'Used for dates here and in the API', problem: profile.timezone, autofocus: profile.timezone !== undefined })}
 <datalist id="zones">${Intl.supportedValuesOf('timeZone').map((zone) => html`<option value="${zone}">`)}</datalist>
 <button type="submit">Save</button>
 </form>`

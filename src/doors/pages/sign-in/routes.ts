@@ -87,7 +87,7 @@ function addSignUpForm(scope: FastifyInstance, context: PagesContext): void {
   ): Promise<FastifyReply> {
     const agent = await waitingAgent(context, request, reply, options.returnTo)
     const body = renderSignUp({ ...options, agent, formToken: visit.formToken })
-    return context.show(reply, visit, { title: 'Make an account', body })
+    return context.show(reply, visit, { title: 'Create account', body })
   }
 
   scope.get<WithReturn>('/sign-up', async (request, reply) => {
@@ -122,8 +122,12 @@ function addSignUpForm(scope: FastifyInstance, context: PagesContext): void {
       }
       case 'invalid': {
         reply.code(400)
-        const message = 'Something is missing or cannot be used; see below.'
-        return show(request, reply, visit, { returnTo, values, problems: result.problems, message })
+        return show(request, reply, visit, {
+          returnTo,
+          values,
+          problems: result.problems,
+          message: null,
+        })
       }
       default:
         return unreachable(result)

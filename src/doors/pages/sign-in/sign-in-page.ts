@@ -49,8 +49,8 @@ ${field({ name: 'email', label: 'E-mail address', type: 'email', autocomplete: '
 ${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', autofocus: options.email !== '', problem: options.isRefused ? 'Check the password' : undefined })}
 <button type="submit">${options.again ? 'Continue' : 'Sign in'}</button>
 </form>
-<p><a href="/forgot-password">Forgot the password?</a></p>
-${!options.again && options.signUpIsOpen && html`<p>No account yet? <a href="${signUp}">Make one</a>.</p>`}
+<p><a href="/forgot-password">Forgot your password?</a></p>
+${!options.again && options.signUpIsOpen && html`<p>New here? <a href="${signUp}">Create an account</a>.</p>`}
 ${!options.again && !options.signUpIsOpen && html`<p><small>Accounts are made by the operator of this server.</small></p>`}
 </article>`
 }
@@ -71,8 +71,8 @@ export function renderSignUp(options: SignUpOptions): Html {
   const names = ['name', 'email', 'password'] as const
   const first = names.find((name) => problems[name] !== undefined) ?? 'name'
   return html`<article class="card">
-<h1>Make an account</h1>
-${renderWaitingAgent(options.agent, 'Make an account to decide what it may see.')}
+<h1>Create account</h1>
+${renderWaitingAgent(options.agent, 'Create an account to decide what it may see.')}
 ${alertBox(options.message)}
 <form method="post" action="/sign-up" novalidate>
 ${hidden('token', options.formToken)}
@@ -80,7 +80,7 @@ ${hidden('return', options.returnTo)}
 ${field({ name: 'name', label: 'Name', type: 'text', autocomplete: 'name', value: values.name, problem: problems.name, autofocus: first === 'name' })}
 ${field({ name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username', value: values.email, problem: problems.email, autofocus: first === 'email' })}
 ${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'new-password', hint: 'At least 10 characters. Length is what counts.', problem: problems.password, autofocus: first === 'password' })}
-<button type="submit">Make account</button>
+<button type="submit">Create account</button>
 </form>
 <p>Have one already? <a href="/sign-in?return=${encodeURIComponent(options.returnTo)}">Sign in</a>.</p>
 </article>`

@@ -4,6 +4,7 @@ import type { UsageDoor, UsageOperation, UsageResult } from '#contract/usage.ts'
 import type { LimitsLeft } from '#usage/limits-left.ts'
 import type { UsageReport } from '#usage/report.ts'
 import { type Html, html } from '../html.ts'
+import { leadingButton } from '../layout.ts'
 import { type TableColumn, table } from '../table.ts'
 import { countUnanswered, renderChart, renderDayTable } from './chart.ts'
 import { renderLimits } from './limits.ts'
@@ -24,8 +25,8 @@ function renderNothing({ days }: UsageReport, { readers }: LimitsLeft): Html {
   return html`<p>Requests of your programs and agents are counted here by day. In the last ${days.length} days there was none.</p>
 ${
   readers.length === 0
-    ? html`<form method="get" action="/keys" class="actions"><button type="submit">Make a key</button></form>`
-    : html`<form method="get" action="/doc" class="actions"><button type="submit">See what can be asked for</button></form>`
+    ? html`<p class="actions">${leadingButton('/keys', 'Create a key')}</p>`
+    : html`<p class="actions">${leadingButton('/doc', 'See what can be asked for')}</p>`
 }`
 }
 

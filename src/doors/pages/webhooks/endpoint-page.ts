@@ -3,7 +3,7 @@ import { unreachable } from '#kernel/unreachable.ts'
 import type { AttemptRow, DeliveryRow } from '#store/ports/deliveries.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
 import { foreignText, type Html, html } from '../html.ts'
-import { alertBox, doneBox, hidden } from '../layout.ts'
+import { alertBox, doneBox, hidden, leadingButton } from '../layout.ts'
 import { renderMoment } from '../moments.ts'
 import { renderQuestion } from '../question.ts'
 import { table } from '../table.ts'
@@ -86,7 +86,9 @@ function renderActions({ endpoint, formToken }: EndpointPageOptions): Html {
   const post = (verb: string, text: string) =>
     html`<form method="post" action="/webhooks/${endpoint.id}/${verb}">${hidden('token', formToken)}<button type="submit" class="outline secondary">${text}</button></form>`
   const ask = (verb: string, text: string) =>
-    html`<form method="get" action="/webhooks/${endpoint.id}/${verb}"><button type="submit" class="outline secondary">${text}</button></form>`
+    leadingButton(`/webhooks/${endpoint.id}/${verb}`, text, {
+      look: verb === 'remove' ? 'outline danger' : 'outline secondary',
+    })
   return html`<div class="actions">
 ${!isDisabled && post('test', 'Send a test event')}
 ${isDisabled ? post('enable', 'Enable') : post('disable', 'Disable')}

@@ -3,7 +3,7 @@ import { makeOnce } from '#auth/sign-in/repeated-form.ts'
 import { type EventType, eventTypes } from '#contract/events.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
 import { foreignText, type Html, html } from '../html.ts'
-import { alertBox, doneBox, field, hidden } from '../layout.ts'
+import { alertBox, doneBox, field, hidden, leadingButton } from '../layout.ts'
 import { type TableColumn, table } from '../table.ts'
 import { describeHealth } from './health.ts'
 
@@ -54,7 +54,10 @@ const columns: readonly TableColumn<EndpointRow>[] = [
     name: 'Details',
     isPlain: true,
     show: (endpoint) =>
-      html`<form method="get" action="/webhooks/${endpoint.id}"><button type="submit" class="outline secondary" aria-label="Open ${showUrl(endpoint)}">Open</button></form>`,
+      leadingButton(`/webhooks/${endpoint.id}`, 'Open', {
+        look: 'outline secondary',
+        label: `Open ${showUrl(endpoint)}`,
+      }),
   },
 ]
 

@@ -6,7 +6,7 @@ import { toKeyStatus } from '#auth/keys.ts'
 import { hasApiAccess } from '#auth/plans.ts'
 import type { PagesContext } from '../context.ts'
 import { type Html, html } from '../html.ts'
-import { hidden } from '../layout.ts'
+import { hidden, leadingButton } from '../layout.ts'
 import type { SignedIn } from '../visit.ts'
 
 export interface FirstSteps {
@@ -48,7 +48,7 @@ export function renderFirstSteps(facts: FirstSteps): Html | null {
 <h2 id="first-steps">First steps</h2>
 <ol>
 <li><h3>Link a bank or broker${hasConnection && done}</h3>${!hasConnection && renderLinkStep(facts)}</li>
-<li><h3>Make a key or connect an agent${hasReader && done}</h3>${!hasReader && renderReaderStep(facts)}</li>
+<li><h3>Create a key or connect an agent${hasReader && done}</h3>${!hasReader && renderReaderStep(facts)}</li>
 </ol>
 </section>`
 }
@@ -58,7 +58,7 @@ const done = html` <span class="tick">done</span>`
 function renderLinkStep({ hasMadeUpData, formToken }: FirstSteps): Html {
   return html`<p>You give your consent on the page of the bank, the broker or their provider. Tributary can only read.</p>
 <div class="actions">
-<form method="get" action="/connections/new"><button type="submit">Link a bank or broker</button></form>
+${leadingButton('/connections/new', 'Link a bank or broker')}
 ${hasMadeUpData && renderMadeUp(formToken)}
 </div>`
 }
@@ -71,11 +71,11 @@ function renderMadeUp(formToken: string): Html {
 
 /** The one main button of the whole list is that of the first step that is not done. */
 function renderReaderStep({ hasConnection, mayRead }: FirstSteps): Html {
-  const main = hasConnection ? html`` : html` class="secondary outline"`
+  const look = hasConnection ? '' : 'secondary outline'
   return html`<p>Your own programs read with a key. Agents such as Claude or ChatGPT read after you allow it.</p>
 ${!mayRead && html`<p>Your plan does not include access for programs and agents; the operator of this server can change it.</p>`}
 <div class="actions">
-<form method="get" action="/keys"><button type="submit"${main}>Make a key</button></form>
-<form method="get" action="/agents"><button type="submit" class="secondary outline">Connect an agent</button></form>
+${leadingButton('/keys', 'Create a key', { look })}
+${leadingButton('/agents', 'Connect an agent', { look: 'secondary outline' })}
 </div>`
 }
