@@ -114,6 +114,26 @@ test('every value of visible characters is read back as it was given, or refused
   await assert.rejects(addToSettingsFile(folder, none), /cannot be written to \.env/)
 })
 
+test('nothing is written to a file whose open quote or value of several lines would hide or become settings', async (t) => {
+  const folder = makeFolder(t)
+  const path = join(folder, '.env')
+  const quoted = new Map([['AKAHU_APP_TOKEN', 'a"b\'c']])
+  for (const mark of ['"', "'", '`']) {
+    const before = `UP_TOKEN=${mark}abc\n`
+    writeFileSync(path, before, { mode: 0o600 })
+    await assert.rejects(
+      addToSettingsFile(folder, quoted),
+      /quote that is not closed.*AKAHU_APP_TOKEN/,
+    )
+    assert.equal(readFileSync(path, 'utf8'), before)
+  }
+  const before = 'AKAHU_APP_TOKEN="one\nPORT=2"\n'
+  writeFileSync(path, before)
+  await assert.rejects(addToSettingsFile(folder, new Map(), quoted), /value of several lines/)
+  assert.equal(readFileSync(path, 'utf8'), before)
+  assert.deepEqual(readdirSync(folder), ['.env'])
+})
+
 test('a directory in its place, a folder that is not there and a file of another setup are refused in one line', async (t) => {
   const folder = makeFolder(t)
   mkdirSync(join(folder, '.env'))

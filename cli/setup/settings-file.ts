@@ -7,7 +7,7 @@
 import { constants } from 'node:fs'
 import { type FileHandle, open, rename, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
-import { parseEnv } from 'node:util'
+import { isDeepStrictEqual, parseEnv } from 'node:util'
 import { Refusal } from '../server.ts'
 
 export interface Written {
@@ -50,7 +50,10 @@ export async function addToSettingsFile(
       await discard(file, draft)
       return written
     }
-    await file.writeFile(extend(replaceLines(found?.text ?? '', stale), missing))
+    const text = extend(replaceLines(found?.text ?? '', stale), missing)
+    const wanted = { ...set, ...Object.fromEntries([...stale, ...missing]) }
+    if (!isDeepStrictEqual({ ...parseEnv(text) }, wanted)) throw unreadable(path, names)
+    await file.writeFile(text)
     if (found !== null && process.getuid?.() === 0) await file.chown(found.uid, found.gid)
     await file.sync()
     await file.close()
@@ -138,6 +141,12 @@ function quote(value: string): string {
 async function discard(file: FileHandle, draft: string): Promise<void> {
   await file.close().catch(() => {})
   await unlink(draft).catch(() => {})
+}
+
+/** What would be written is not what the next start would read. */
+function unreadable(path: string, names: readonly string[]): Refusal {
+  const message = `${path} has a quote that is not closed, or a value of several lines that would have to change, and what setup adds would not be read; mend it there, or set ${names.join(', ')} in the environment`
+  return new Refusal({ error: { message } })
 }
 
 function unwritable(path: string, names: readonly string[], cause: unknown): Refusal {
