@@ -79,7 +79,7 @@ for (const javaScriptEnabled of [true, false]) {
     await button(page, 'Continue').click()
     await page.getByRole('heading', { name: 'Settings' }).waitFor()
 
-    await page.getByLabel('Present password').fill(password)
+    await page.getByLabel('Current password').fill(password)
     await page.getByLabel('New password').fill(next)
     await button(page, 'Change the password').click()
     await page.getByText('The password is changed.').waitFor()

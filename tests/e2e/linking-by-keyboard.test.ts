@@ -62,7 +62,7 @@ for (const javaScriptEnabled of [true, false]) {
     await press(page, button(page, 'Search'), /q=southern/)
     await press(page, button(page, 'Southern Cross Mutual'), /\/auth/)
     await press(page, button(page, 'Allow'), /\/connections\/[^/]+\?done=linked/)
-    await page.getByRole('status').filter({ hasText: 'It is linked' }).waitFor()
+    await page.getByRole('status').filter({ hasText: 'Linked' }).waitFor()
     const [row] = await world.service.app.store.connections.list(person.id)
     assert.equal(row?.institutionName, 'Southern Cross Mutual')
     assert.deepEqual(complaints, [])

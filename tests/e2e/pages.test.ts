@@ -222,7 +222,7 @@ test('a problem is shown at its field, and the focus is there', async () => {
   await page.getByLabel('Password').fill('short')
   await button(page, 'Create account').click()
   const wrong = page.getByLabel('Password')
-  await page.getByRole('alert').waitFor()
+  await page.locator('[aria-invalid=true]').waitFor()
   assert.equal(await wrong.evaluate((node) => node === node.ownerDocument.activeElement), true)
   const described = (await wrong.getAttribute('aria-describedby')) ?? ''
   assert.match(await page.locator(`#${described}`).innerText(), /10 to 256 characters/)

@@ -20,7 +20,6 @@ const files = {
   plan: 'credit-card',
   person: 'user-circle',
   docs: 'book-open',
-  signOut: 'arrow-right-start-on-rectangle',
   search: 'magnifying-glass',
   download: 'arrow-down-tray',
   well: 'check-circle',

@@ -104,7 +104,7 @@ const planSection = ['Plan', '/plan', 'plan'] as const
 
 function renderSections({ path = '', plansAreSold = false }: PageOptions): Html {
   const shown = plansAreSold ? [...sections, planSection] : sections
-  return html`<nav class="sections" aria-label="Main">
+  return html`<nav class="sections" aria-label="Your account">
 <ul>${shown.map(([name, target, drawing]) => html`<li><a href="${target}"${markCurrent(path, target)}>${icon(drawing)}${name}</a></li>`)}</ul>
 </nav>`
 }
@@ -119,17 +119,18 @@ function renderAccountLinks({ user, formToken }: NonNullable<PageOptions['visit'
   if (user === null) {
     return html`<nav class="account" aria-label="Account"><ul><li><a href="/doc">Docs</a></li><li><a href="/sign-in">Sign in</a></li></ul></nav>`
   }
-  return html`<details class="menu">
+  return html`<div class="person">
+<details class="menu">
 <summary>${icon('person')}<span class="foreign">${foreignText(user.name ?? user.email, 30)}</span></summary>
 <div class="panel">
-<p><small>Signed in as</small> <strong>${user.email}</strong></p>
 <ul>
 <li><a href="/settings">${icon('settings')}Settings</a></li>
 <li><a href="/doc">${icon('docs')}API reference</a></li>
 </ul>
-<form method="post" action="/sign-out">${hidden('token', formToken)}<button type="submit" class="outline secondary">${icon('signOut')}Sign out</button></form>
 </div>
-</details>`
+</details>
+<form method="post" action="/sign-out">${hidden('token', formToken)}<button type="submit" class="outline secondary">Sign out</button></form>
+</div>`
 }
 
 function renderFooter({ timezone }: UserRow): Html {
@@ -190,9 +191,14 @@ export function doneBox(sentence: HtmlValue): Html | null {
   return sentence === null ? null : html`<p class="done" role="status">${sentence}</p>`
 }
 
-/** A problem with the form as a whole; screen readers announce it at once, and it is scrolled into view. */
-export function alertBox(message: string | null): Html | null {
-  return message === null
-    ? null
-    : html`<p class="alert" tabindex="-1" autofocus role="alert">${message}</p>`
+/**
+ * A problem with the form as a whole; screen readers announce it at once. `hasFocus`: the form is far down on
+ * its page, and the browser scrolls to the problem.
+ */
+export function alertBox(
+  message: string | null,
+  { hasFocus = false }: { readonly hasFocus?: boolean } = {},
+): Html | null {
+  if (message === null) return null
+  return html`<p class="alert"${hasFocus && html` tabindex="-1" autofocus`} role="alert">${message}</p>`
 }

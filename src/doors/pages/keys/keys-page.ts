@@ -72,7 +72,7 @@ function renderNew({ draft, formToken, mayCreate }: KeysOptions): Html {
 <p><a href="/sign-in?return=%2Fkeys">Confirm your password</a> to create a key.</p>`
   }
   return html`<h2>New key</h2>
-${alertBox(draft.message)}
+${alertBox(draft.message, { hasFocus: true })}
 <form method="post" action="/keys" novalidate class="narrow">
 ${hidden('token', formToken)}${hidden('once', makeOnce())}
 ${field({ name: 'name', label: 'Name', type: 'text', autocomplete: 'off', value: draft.name, hint: 'What the key is for, e.g. “budget on the laptop”', problem: draft.problems.name })}

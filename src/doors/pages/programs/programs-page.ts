@@ -73,7 +73,7 @@ function renderNew(options: ProgramsOptions): Html {
   }
   const isChosen = (id: string) => draft.connections === null || draft.connections.includes(id)
   return html`<h2>New setup token</h2>
-${alertBox(draft.message)}
+${alertBox(draft.message, { hasFocus: true })}
 <form method="post" action="${path}" novalidate class="narrow">
 ${hidden('token', formToken)}${hidden('once', makeOnce())}
 ${field({ name: 'name', label: 'Program', type: 'text', autocomplete: 'off', value: draft.name, hint: 'Which program it is for, e.g. “Actual Budget”', problem: draft.problems.name })}

@@ -78,7 +78,7 @@ function renderNew({ draft, formToken, mayCreate }: EndpointsOptions): Html {
   }
   const { problems } = draft
   return html`<h2>New endpoint</h2>
-${alertBox(draft.message)}
+${alertBox(draft.message, { hasFocus: true })}
 <form method="post" action="/webhooks" novalidate class="narrow">
 ${hidden('token', formToken)}${hidden('once', makeOnce())}
 ${field({ name: 'url', label: 'Address', type: 'url', autocomplete: 'off', value: draft.url, hint: 'The URL of your receiver, e.g. https://example.com/hook', problem: problems.url })}
