@@ -183,8 +183,7 @@ async function exchange(server: Server, call: Call): Promise<{ response: Respons
       signal,
     })
     const text = await readText(response)
-    // What is no admin API may repeat what it was sent.
-    return { response, text: response.ok ? text : text.replaceAll(server.token, '[secret]') }
+    return { response, text: response.ok ? text : withoutToken(text, server.token) }
   } catch (error) {
     if (error instanceof Refusal) throw error
     if (signal.aborted) {
@@ -227,4 +226,12 @@ function withRequestId(envelope: ErrorBody, status: number, id: string | null): 
   if (status !== 500 || id === null) return envelope
   const details = [...(envelope.error.details ?? []), `X-Request-Id: ${id}`]
   return { error: { ...envelope.error, details } }
+}
+
+/** Shorter than any token that a service accepts: it may be a word of the sentence, and is no secret. */
+const shortestToken = 16
+
+/** What is no admin API may repeat what it was sent. */
+function withoutToken(text: string, token: string): string {
+  return token.length < shortestToken ? text : text.replaceAll(token, '[secret]')
 }
