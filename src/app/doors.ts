@@ -8,8 +8,11 @@ import { makeAddMadeUpData } from '#connections/add-made-up-data.ts'
 import { makeOpenApi } from '#contract/openapi.ts'
 import { clientAddress } from '#doors/client.ts'
 import { docsDoor } from '#doors/docs/docs-door.ts'
+import { makeOwnReads } from '#doors/pages/money/own-reads.ts'
 import { pagesDoor } from '#doors/pages/pages-door.ts'
+import type { Gate } from '#gate/gate.ts'
 import { version } from '#src/version.ts'
+import type { ReadRecord } from '#telemetry/request-record.ts'
 import type { ReadLimits } from '#usage/limits-left.ts'
 import type { ReadUsage } from '#usage/report.ts'
 import type { AssemblyOptions } from './foundation.ts'
@@ -18,6 +21,8 @@ import { listLinkingTargets, listSampleTokens } from './linking.ts'
 interface DoorOptions extends AssemblyOptions {
   readonly authorization: OAuth
   readonly sessions: Sessions
+  readonly gate: Gate
+  readonly observeRead: (record: ReadRecord) => void
   readonly readUsage: ReadUsage
   readonly readLimits: ReadLimits
 }
@@ -29,6 +34,11 @@ export async function mountDoors(fastify: FastifyInstance, options: DoorOptions)
   await fastify.register(docsDoor, { document })
   await fastify.register(pagesDoor, {
     ...options,
+    openOwnReads: makeOwnReads({
+      gate: options.gate,
+      users: options.store.users,
+      observe: options.observeRead,
+    }),
     consent: authorization.consent,
     agents: authorization.agents,
     plans: config.plans,

@@ -77,6 +77,7 @@ export function assembleReading(options: ReadsOptions) {
     }),
     agents,
     simplefin: { gate, throttle, observe: counting.observeSimplefin },
+    pages: { gate, observeRead: observe },
     settleUsage: counting.settle,
     async close() {
       await counting.close()

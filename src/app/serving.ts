@@ -44,6 +44,7 @@ export async function openServing(options: AssemblyOptions): Promise<Serving> {
         ...options,
         authorization,
         sessions,
+        ...reads.pages,
         readUsage: makeAppUsage(options, reads.settleUsage),
         readLimits: makeAppLimits(options, authorization.agents),
       })

@@ -23,7 +23,7 @@ export type UsageResult = (typeof usageResults)[number]
  */
 export type UsageOperation = OperationName | 'other'
 
-/** Through which door a request came. */
-export const usageDoors = ['rest', 'mcp', 'simplefin'] as const
+/** Through which door a request came; `dashboard`: a person's own reads on the pages. */
+export const usageDoors = ['rest', 'mcp', 'simplefin', 'dashboard'] as const
 
 export type UsageDoor = (typeof usageDoors)[number]

@@ -15,7 +15,7 @@ import { makeSyncMetrics } from './sync-metrics.ts'
 import { makeWebhookMetrics, type WebhookMetrics } from './webhook-metrics.ts'
 
 interface CountedRequest {
-  readonly door: 'rest' | 'mcp' | 'simplefin'
+  readonly door: 'rest' | 'mcp' | 'simplefin' | 'dashboard'
   /** `unknown`: a path that belongs to no operation. SimpleFIN names its own resources. */
   readonly operation: OperationName | 'unknown' | SimplefinRecord['resource']
   readonly status: number

@@ -17,9 +17,9 @@ interface Ended {
   readonly durationMs: number
 }
 
-/** A read by REST or by an agent's tool. */
+/** A read by REST, by an agent's tool, or of a person on the pages (`dashboard`). */
 export interface ReadRecord extends Ended {
-  readonly door: 'rest' | 'mcp'
+  readonly door: 'rest' | 'mcp' | 'dashboard'
   readonly requestId: string
   /** Null for an unknown path or method, and for a request that calls no tool. */
   readonly operation: OperationName | null

@@ -26,6 +26,7 @@ import { makeCookies } from './cookies.ts'
 import type { Html } from './html.ts'
 import { type InterruptedForms, makeInterruptedForms } from './interrupted.ts'
 import { type Interruption, renderPage } from './layout.ts'
+import type { OpenOwnReads } from './money/own-reads.ts'
 import { renderNotice } from './notices.ts'
 import { makeShownOnce, type ShownOnce } from './shown-once.ts'
 import { makeVisits, type Visit, type Visits } from './visit.ts'
@@ -71,6 +72,8 @@ export interface PagesDoorOptions {
   readonly plans: PlanSettings
   /** Links the made-up people (sandbox mode); null: there are none. */
   readonly addMadeUpData: AddMadeUpData | null
+  /** What people read on the pages themselves. */
+  readonly openOwnReads: OpenOwnReads
   /** What this person has asked for in the last days. */
   readonly readUsage: ReadUsage
   /** What is left of their limits now. */

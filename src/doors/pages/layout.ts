@@ -90,6 +90,7 @@ function renderUnconfirmed({ visit, path = '' }: PageOptions): Html | null {
 /** The pages of a signed-in person, in the order of their use. */
 const sections = [
   ['Overview', '/', 'overview'],
+  ['Money', '/money', 'money'],
   ['Connections', '/connections', 'connections'],
   ['Keys', '/keys', 'keys'],
   ['Webhooks', '/webhooks', 'webhooks'],

@@ -19,6 +19,7 @@ import { explain } from './failures.ts'
 import { addHomeRoutes } from './home/routes.ts'
 import { addKeyRoutes } from './keys/routes.ts'
 import { addLinkingRoutes } from './linking/routes.ts'
+import { addMoneyRoutes } from './money/routes.ts'
 import { renderNotice, renderWrongAddress } from './notices.ts'
 import { addPlanRoutes } from './plan/routes.ts'
 import { addProgramRoutes } from './programs/routes.ts'
@@ -66,6 +67,7 @@ export async function pagesDoor(
     addByMailRoutes(scope, context)
     addConsentRoutes(scope, context)
     addAgentRoutes(scope, context)
+    addMoneyRoutes(scope, context)
     addConnectionRoutes(scope, context)
     addLinkingRoutes(scope, context)
     addKeyRoutes(scope, context)

@@ -20,7 +20,7 @@ export function table<Row>(
   className?: string,
 ): Html {
   return html`<table role="table" aria-label="${label}"${classOf(className)}>
-<thead role="rowgroup"><tr role="row">${columns.map(({ name }) => html`<th role="columnheader" scope="col">${name}</th>`)}</tr></thead>
+<thead role="rowgroup"><tr role="row">${columns.map(({ name, className: look }) => html`<th role="columnheader" scope="col"${classOf(look)}>${name}</th>`)}</tr></thead>
 <tbody role="rowgroup">${rows.map(
     (row) => html`<tr role="row">
 ${columns.map((column, at) => html`${renderCell(column, row, at === 0)}\n`)}</tr>`,

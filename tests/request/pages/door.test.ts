@@ -91,6 +91,7 @@ async function open(t: TestContext, { passwords = makePasswords(), ...over }: Ov
     agents: { list: async () => [], disconnect: async () => false },
     plans: { defaultPlan: 'professional', brokerageDuringTrial: false },
     addMadeUpData: null,
+    openOwnReads: refuse,
     readUsage: refuse,
     readLimits: refuse,
     byMail,

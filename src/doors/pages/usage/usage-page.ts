@@ -52,6 +52,7 @@ const clientWords: Readonly<Record<UsageDoor, string>> = {
   rest: 'programs',
   mcp: 'agents',
   simplefin: 'SimpleFIN',
+  dashboard: 'you, on these pages',
 }
 
 function nameOperation({

@@ -1,0 +1,50 @@
+/** One account: what it holds, its rows, and pictures of them. Rendering only. */
+import { unreachable } from '#kernel/unreachable.ts'
+import type { AccountRow } from '#store/ports/accounts.ts'
+import type { ConnectionRow } from '#store/ports/connections.ts'
+import { nameOf, pathOf, shownStatusOf } from '../connections/facts.ts'
+import { type Html, html } from '../html.ts'
+import { nameCurrency } from './amounts.ts'
+import { renderBank } from './bank-view.ts'
+import { renderBroker } from './broker-view.ts'
+import { renderForeign, renderRequests, renderSwitch, typeWords } from './parts.ts'
+import type { AccountReading } from './read-account.ts'
+import type { Days, Wishes } from './wishes.ts'
+import { renderWishes } from './wishes-form.ts'
+
+export interface AccountOptions {
+  readonly account: AccountRow
+  readonly row: ConnectionRow
+  readonly category: AccountReading['category']
+  readonly wishes: Wishes
+  readonly days: Days
+  readonly today: Temporal.PlainDate
+  /** Null: nothing was read, because nobody has asked for it. */
+  readonly reading: AccountReading | null
+  /** The origin of the API. */
+  readonly base: string
+}
+
+export function renderAccount(options: AccountOptions): Html {
+  const { account, row, reading, wishes, base } = options
+  const { name, isBroken, sentence } = shownStatusOf(row)
+  const number = account.accountNumber
+  return html`<p><a href="${wishes.isHidden ? '/money?hide=1' : '/money'}">All accounts</a></p>
+<h1>${renderForeign(account.name, 80)}</h1>
+<p><a href="${pathOf(row)}" class="foreign">${nameOf(row)}</a> · ${typeWords[account.type]}${number !== null && ` · ${number}`} · ${nameCurrency(account.currency)}</p>
+${isBroken && html`<p class="trouble"><strong>${name}.</strong> ${sentence}</p>`}
+${reading === null && html`<p>Nothing is read before you ask, and nothing of it is kept here.</p>`}
+${renderWishes(options)}
+${reading !== null && html`${renderSwitch(wishes.isHidden)}${renderReading(options, reading)}${renderRequests(base, reading.asked)}`}`
+}
+
+function renderReading(options: AccountOptions, reading: AccountReading): Html {
+  switch (reading.category) {
+    case 'banking':
+      return renderBank(options, reading)
+    case 'brokerage':
+      return renderBroker(options, reading)
+    default:
+      return unreachable(reading)
+  }
+}

@@ -1,0 +1,93 @@
+/** A bank account: its balance, its transactions, and what they add up to. Rendering only. */
+import type { Transaction } from '#contract/resources.ts'
+import { type Html, html } from '../html.ts'
+import { table } from '../table.ts'
+import type { AccountOptions } from './account-page.ts'
+import { renderAmount } from './amounts.ts'
+import { renderForeign } from './parts.ts'
+import { renderBalances, renderFlows, renderParts } from './plots.ts'
+import type { AccountReading, Rows } from './read-account.ts'
+import { renderCount, renderDownloads, renderMore } from './rows-frame.ts'
+import { computeBalances, labelOf, sumMonths, sumSpending } from './sums.ts'
+import { chooseTransactions } from './wishes.ts'
+import { describeFailure, renderTrouble } from './words.ts'
+
+type BankReading = Extract<AccountReading, { readonly category: 'banking' }>
+
+export function renderBank(options: AccountOptions, reading: BankReading): Html {
+  const { rows } = reading
+  return html`<h2>Balance</h2>
+${renderNow(options, reading)}
+${rows.kind === 'read' && renderPast(options, reading, rows.body)}
+${rows.kind === 'read' && renderSums(options, rows.body)}
+<h2>Transactions</h2>
+${rows.kind === 'failed' ? renderTrouble(describeFailure(rows.error, options.row.provider)) : renderRows(options, rows.body)}`
+}
+
+function renderNow({ account, row }: AccountOptions, { balance }: BankReading): Html {
+  if (balance.kind === 'failed') return renderTrouble(describeFailure(balance.error, row.provider))
+  const { currentBalance: current, availableBalance: available } = balance.body ?? untold
+  if (current === null) return renderTrouble('It could not be read now.')
+  const currency = balance.body?.currency ?? account.currency
+  return html`<p class="balance-now">${renderAmount(current, currency)}${available !== null && html` <small>${renderAmount(available, currency)} available</small>`}</p>`
+}
+
+const untold = { currentBalance: null, availableBalance: null }
+
+/** Only where the rows are all until now, so that nothing is missing in between. */
+function renderPast(
+  { account, days, today }: AccountOptions,
+  { balance }: BankReading,
+  { data, pagination, truncated }: Rows<Transaction>,
+): Html | null {
+  const current = balance.kind === 'read' ? (balance.body?.currentBalance ?? null) : null
+  const { offset, hasMore } = pagination
+  if (current === null || data.length === 0 || days.to !== null || offset > 0) return null
+  if (hasMore || truncated) {
+    return html`<p><small>The balance of earlier days is not computed, because not all rows of that time are here.</small></p>`
+  }
+  const balances = computeBalances(data, current, today.toString())
+  return balances.length < 2 ? null : renderBalances(balances, account.currency)
+}
+
+function renderRows(options: AccountOptions, rows: Rows<Transaction>): Html {
+  const { account, wishes } = options
+  const shown = chooseTransactions(rows.data, wishes)
+  return html`${renderCount(options, rows, shown.length)}
+${shown.length > 0 && html`${renderTable(shown, account.currency)}`}
+${renderMore(options, rows)}
+${renderDownloads(options)}`
+}
+
+function renderSums({ account, wishes }: AccountOptions, { data }: Rows<Transaction>): Html | null {
+  const { currency } = account
+  const shown = chooseTransactions(data, wishes)
+  if (shown.length === 0) return null
+  const spending = sumSpending(shown)
+  return html`<h2>In and out</h2>
+<p>Of the transactions shown below.</p>
+${renderFlows(sumMonths(shown), currency)}
+${
+  spending.length > 0 &&
+  html`<h2>Spending by category</h2>
+${renderParts('Spending by category', 'Category', { parts: spending, currency, look: 'money-out' })}`
+}`
+}
+
+function renderTable(rows: readonly Transaction[], currency: string): Html {
+  return table<Transaction>(
+    'Transactions',
+    [
+      { name: 'Date', show: ({ date }) => html`<time>${date}</time>` },
+      {
+        name: 'Description',
+        show: ({ description, merchantName }) =>
+          html`${renderForeign(description)}${merchantName !== null && html` <small class="place">${renderForeign(merchantName)}</small>`}`,
+      },
+      { name: 'Category', show: ({ category }) => (category === null ? '—' : labelOf(category)) },
+      { name: 'Amount', className: 'sum', show: ({ amount }) => renderAmount(amount, currency) },
+    ],
+    rows,
+    'rows bank',
+  )
+}

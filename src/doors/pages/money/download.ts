@@ -1,0 +1,83 @@
+/**
+ * The rows of an account as a file, by the code of `tributary export`. The file is whole or there is none: it
+ * is sent once every row was read.
+ */
+import { apiError } from '#contract/errors.ts'
+import type { Trade, Transaction } from '#contract/resources.ts'
+import type { ExportedRow, Exporter, ExportFormat } from '#exports/exporter.ts'
+import { makeExporter } from '#exports/make-exporter.ts'
+import { toAccount } from '#resources/list-accounts.ts'
+import type { AccountRow } from '#store/ports/accounts.ts'
+import type { OwnReads } from './own-reads.ts'
+import { type AccountReading, findBalance, readRows, toRowsAsked } from './read-account.ts'
+import { chooseTrades, chooseTransactions, type Days, type Wishes } from './wishes.ts'
+
+export interface FileWanted extends Days {
+  readonly format: ExportFormat
+  readonly wishes: Wishes
+  readonly category: AccountReading['category']
+  /** Milliseconds since the epoch. */
+  readonly now: number
+}
+
+export const contentTypes: Readonly<Record<ExportFormat, string>> = {
+  csv: 'text/csv; charset=utf-8',
+  ofx: 'application/x-ofx',
+  json: 'application/json',
+}
+
+/** The largest page of REST. */
+const limit = 500
+/** Held in memory while the file is made. */
+const maxRows = 20_000
+/** Windows in a row without a row of the account. */
+const maxEmptyWindows = 20
+
+/** For people who open it with a spreadsheet: what looks like a formula is disarmed. */
+const csv = { hasBom: true, isForSpreadsheet: true }
+
+/** Null: there is no such file of this kind of account. @throws ApiError for what prevents a whole file. */
+export async function makeFile(
+  reads: OwnReads,
+  account: AccountRow,
+  wanted: FileWanted,
+): Promise<string | null> {
+  const { format, category, from, to, now, wishes } = wanted
+  const subject = { account: toAccount(account), from, to, zone: reads.timezone, now }
+  const made = makeExporter(format, category, subject, csv)
+  if (made === null) return null
+  const balance = category === 'banking' ? await findBalance(reads, account) : null
+  const rows = await readAll(reads, account, wanted)
+  const chosen =
+    category === 'banking'
+      ? chooseTransactions(rows as readonly Transaction[], wishes)
+      : chooseTrades(rows as readonly Trade[], wishes)
+  const exporter = made.exporter as Exporter<ExportedRow>
+  return `${exporter.begin()}${exporter.add(chosen)}${exporter.end(balance)}`
+}
+
+/** Window after window, as programs read them. */
+async function readAll(
+  reads: OwnReads,
+  account: AccountRow,
+  { category, from, to }: FileWanted,
+): Promise<readonly ExportedRow[]> {
+  const rows: ExportedRow[] = []
+  for (let offset = 0, empty = 0; ; ) {
+    const asked = toRowsAsked(account, category, { from, to, offset, limit })
+    const { data, pagination } = await readRows<ExportedRow>(
+      reads,
+      asked,
+      offset === 0 && empty === 0,
+    )
+    rows.push(...data)
+    if (!pagination.hasMore) return rows
+    empty = data.length === 0 ? empty + 1 : 0
+    if (rows.length >= maxRows || empty > maxEmptyWindows) {
+      throw apiError('invalid_params', {
+        message: `There are more than ${maxRows} rows, or the provider lists too many others between them. Choose a shorter time`,
+      })
+    }
+    offset = pagination.offset + pagination.limit
+  }
+}

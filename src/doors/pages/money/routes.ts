@@ -1,0 +1,140 @@
+/**
+ * The pages of money: read live through the gate when a person asks, and not kept. Another's account is one
+ * that does not exist.
+ */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { ApiError } from '#contract/errors.ts'
+import { type ExportFormat, exportFormats } from '#exports/exporter.ts'
+import { type AccountId, parseUuid, type UserId } from '#kernel/ids.ts'
+import { factsOf } from '#providers/all-facts.ts'
+import { sortAccounts } from '#resources/sort-accounts.ts'
+import type { AccountRow } from '#store/ports/accounts.ts'
+import type { ConnectionRow } from '#store/ports/connections.ts'
+import type { PagesContext } from '../context.ts'
+import { renderNotice } from '../notices.ts'
+import { addPage, type SignedInRequest, zoneOf } from '../signed-in.ts'
+import { renderAccount } from './account-page.ts'
+import { contentTypes, makeFile } from './download.ts'
+import { renderMoney } from './list-page.ts'
+import type { OwnReads } from './own-reads.ts'
+import { readAccount, rowsAtOnce } from './read-account.ts'
+import { readBalances } from './read-balances.ts'
+import { readWishes, toDays, type Wishes } from './wishes.ts'
+import { describeFailure } from './words.ts'
+
+const path = '/money'
+
+export function addMoneyRoutes(scope: FastifyInstance, context: PagesContext): void {
+  addPage(scope, context, { path }, (turn) => showAll(context, turn))
+  addPage(scope, context, { path: `${path}/:account` }, (turn) => showOne(context, turn))
+  const place = { path: `${path}/:account/download` }
+  addPage(scope, context, place, (turn) => download(context, turn))
+}
+
+/** A browser that fetches a page ahead has not been asked to by anybody. */
+function isPressed({ headers }: FastifyRequest, { isShown }: Wishes): boolean {
+  return isShown && !`${headers['sec-purpose'] ?? ''}`.startsWith('prefetch')
+}
+
+function open({ openOwnReads }: PagesContext, turn: SignedInRequest): Promise<OwnReads> {
+  const { visit, request, reply } = turn
+  return openOwnReads({ userId: visit.user.id, request: request.raw, response: reply.raw })
+}
+
+async function showAll(context: PagesContext, turn: SignedInRequest): Promise<FastifyReply> {
+  const { visit, request, reply } = turn
+  const wishes = readWishes(request.query)
+  const accounts = sortAccounts(await context.store.accounts.list(visit.user.id))
+  const reading = isPressed(request, wishes)
+    ? await readBalances(await open(context, turn), accounts)
+    : null
+  // After the reads: they may have found out that a consent is gone.
+  const rows = await listConnections(context, visit.user.id)
+  const body = renderMoney({
+    institutions: rows.map((row) => ({
+      row,
+      accounts: accounts.filter(({ connectionId }) => connectionId === row.id),
+    })),
+    reading,
+    isHidden: wishes.isHidden,
+    base: context.origins().base,
+  })
+  return context.show(reply, visit, { title: 'Money', body })
+}
+
+async function listConnections(
+  { store }: PagesContext,
+  userId: UserId,
+): Promise<readonly ConnectionRow[]> {
+  const rows = (await store.connections.list(userId)).filter(({ status }) => status !== 'deleting')
+  return rows.toSorted((one, other) => one.institutionName.localeCompare(other.institutionName))
+}
+
+async function showOne(context: PagesContext, turn: SignedInRequest): Promise<FastifyReply> {
+  const { visit, request, reply } = turn
+  const account = await findAccount(context, turn)
+  if (account === null) return showNone(context, turn)
+  const wishes = readWishes(request.query)
+  const now = Temporal.Instant.fromEpochMilliseconds(context.clock.now())
+  const today = now.toZonedDateTimeISO(zoneOf(visit.user)).toPlainDate()
+  const days = toDays(wishes, today)
+  const { category } = factsOf(account.provider)
+  const wanted = { ...days, offset: wishes.offset, limit: rowsAtOnce, category }
+  const reading = isPressed(request, wishes)
+    ? await readAccount(await open(context, turn), account, wanted)
+    : null
+  const row = await context.store.connections.get(visit.user.id, account.connectionId)
+  if (row === null) return showNone(context, turn)
+  const { base } = context.origins()
+  const body = renderAccount({ account, row, category, wishes, days, today, reading, base })
+  return context.show(reply, visit, { title: 'Account', body })
+}
+
+async function findAccount(
+  { store }: PagesContext,
+  { visit, part }: SignedInRequest,
+): Promise<AccountRow | null> {
+  const id = parseUuid<AccountId>(part('account'))
+  const accounts = id === null ? [] : await store.accounts.list(visit.user.id)
+  return accounts.find((account) => account.id === id) ?? null
+}
+
+function showNone(context: PagesContext, { reply, visit }: SignedInRequest): FastifyReply {
+  const sentence = 'It was removed, or the address is wrong.'
+  const body = renderNotice('There is no such account', sentence)
+  return context.show(reply.code(404), visit, { title: 'No such account', body })
+}
+
+async function download(context: PagesContext, turn: SignedInRequest): Promise<FastifyReply> {
+  const { request, reply } = turn
+  const account = await findAccount(context, turn)
+  const { format, from, to } = readFileQuery(request)
+  if (account === null || format === null) return showNone(context, turn)
+  const wishes = readWishes(request.query)
+  const { category } = factsOf(account.provider)
+  const now = context.clock.now()
+  try {
+    const reads = await open(context, turn)
+    const file = await makeFile(reads, account, { format, from, to, wishes, category, now })
+    if (file === null) return showNone(context, turn)
+    const name = ['tributary', account.id.slice(0, 8), from, to].filter((text) => text !== null)
+    return reply
+      .header('content-disposition', `attachment; filename="${name.join('_')}.${format}"`)
+      .type(contentTypes[format])
+      .send(file)
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error
+    const sentence = `${describeFailure(error, account.provider)} Nothing was downloaded, since a part would look like the whole.`
+    const body = renderNotice('The file could not be made', sentence)
+    return context.show(reply.code(error.status), turn.visit, { title: 'No file', body })
+  }
+}
+
+/** Days are judged by the operation that reads them. */
+function readFileQuery({ query }: FastifyRequest) {
+  const given: Readonly<Record<string, unknown>> = { ...(query as object) }
+  const toDay = (value: unknown) =>
+    typeof value === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(value) ? value : null
+  const format = exportFormats.find((one): one is ExportFormat => one === given.format) ?? null
+  return { format, from: toDay(given.from), to: toDay(given.to) }
+}

@@ -1,0 +1,46 @@
+/** What stands around the rows of an account: how many they are, what follows, and the files of them. */
+import { type ExportFormat, exportFormats } from '#exports/exporter.ts'
+import { type Html, html } from '../html.ts'
+import { icon } from '../icons.ts'
+import type { AccountOptions } from './account-page.ts'
+import { toRawQuery } from './own-reads.ts'
+import type { Rows } from './read-account.ts'
+import { isFiltered, toPath } from './wishes.ts'
+
+/** @param shown rows that the filters leave. */
+export function renderCount(
+  { wishes }: AccountOptions,
+  { data, pagination, truncated }: Rows<unknown>,
+  shown: number,
+): Html {
+  const { offset, hasMore } = pagination
+  const rows = `${data.length} ${data.length === 1 ? 'row' : 'rows'}`
+  const place = offset > 0 ? ` after the first ${offset}` : ''
+  return html`<p>${isFiltered(wishes) ? `${shown} of ${rows}` : rows}${place}${isFiltered(wishes) && ' match'}. ${hasMore ? html`<strong>There are more</strong>: these are not all.` : offset === 0 ? 'These are all of that time.' : 'There are no more.'}${truncated && ' The provider was not read to the end.'}</p>`
+}
+
+export function renderMore(
+  { account, wishes }: AccountOptions,
+  { pagination }: Rows<unknown>,
+): Html {
+  const { offset, limit, hasMore } = pagination
+  const path = `/money/${account.id}`
+  return html`<p class="more">${offset > 0 && html`<a href="${toPath(path, { ...wishes, offset: 0 })}">Newest</a> `}${hasMore && html`<a href="${toPath(path, { ...wishes, offset: offset + limit })}">Load more</a>`}</p>`
+}
+
+const formatNames: Readonly<Record<ExportFormat, string>> = { csv: 'CSV', ofx: 'OFX', json: 'JSON' }
+
+/** Every row of the time that the filters leave, also those that the page does not show yet. */
+export function renderDownloads({ account, category, wishes, days }: AccountOptions): Html {
+  const formats = exportFormats.filter((format) => format !== 'ofx' || category === 'banking')
+  const { search, category: kind, flow } = wishes
+  const toTarget = (format: ExportFormat) =>
+    `/money/${account.id}/download?${toRawQuery({
+      format,
+      ...days,
+      q: search || null,
+      category: kind || null,
+      flow: flow || null,
+    })}`
+  return html`<p class="downloads">${icon('download')}Download all ${isFiltered(wishes) ? 'that match' : 'of this time'}: ${formats.map((format) => html`<a href="${toTarget(format)}" download>${formatNames[format]}</a> `)}</p>`
+}

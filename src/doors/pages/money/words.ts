@@ -1,0 +1,36 @@
+/** Why something could not be read, at the place where it would stand, and what to do. Pure. */
+import type { ApiError } from '#contract/errors.ts'
+import { factsOf } from '#providers/all-facts.ts'
+import type { ConnectionRow } from '#store/ports/connections.ts'
+import { foreignText, type Html, html } from '../html.ts'
+
+/** @param error one for callers: its message may be shown. */
+export function describeFailure(error: ApiError, provider: ConnectionRow['provider']): string {
+  const { name } = factsOf(provider)
+  switch (error.entry) {
+    case 'plan_required':
+      return 'Your plan does not include reading of data.'
+    case 'professional_required':
+      return 'Reading of brokers needs the Professional plan.'
+    case 'rate_limited':
+    case 'too_many_concurrent':
+      return `You have read much in this minute. Try again in ${error.retryAfterSeconds ?? 60} seconds.`
+    case 'balances_not_available':
+      return `${name} does not tell balances.`
+    case 'provider_not_configured':
+      return `${name} is not set up on this server.`
+    case 'service_unavailable':
+      return 'The database of this server was unavailable. Try again shortly.'
+    case 'internal':
+      return 'It failed because of a mistake of this server, which was logged.'
+    case 'provider_unavailable':
+    case 'upstream_breaker_open':
+      return `${name} or the institution did not answer. Try again shortly.`
+    default:
+      return foreignText([error.message, ...(error.details ?? [])].join('; '), 300)
+  }
+}
+
+/** It is told apart from an amount by a word as well as by colour. */
+export const renderTrouble = (sentence: string): Html =>
+  html`<p class="trouble"><strong>Not known.</strong> ${sentence}</p>`
