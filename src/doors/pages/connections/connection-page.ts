@@ -1,13 +1,13 @@
 /** One connection: state, accounts, what is shared, recent syncs, what can be done. Rendering only. */
 import { type ConnectionOverview, pictureDays, type RunDays } from '#connections/overview.ts'
 import type { RenewalMethod } from '#connections/renewal.ts'
-import type { AccountType } from '#contract/resources.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import type { AccountRow } from '#store/ports/accounts.ts'
 import type { SyncRunRow } from '#store/ports/syncs.ts'
 import { foreignText, type Html, html } from '../html.ts'
 import { alertBox, doneBox, hidden, leadingButton } from '../layout.ts'
 import { renderDayAt, renderMoment } from '../moments.ts'
+import { typeWords } from '../money/parts.ts'
 import { type TableColumn, table } from '../table.ts'
 import {
   currentFailureOf,
@@ -94,16 +94,6 @@ ${renderReconnect({ row, renewal, formToken })}
 ${refresh}
 ${leadingButton(`${pathOf(row)}/remove`, 'Remove', { look: 'outline danger' })}
 </div>`
-}
-
-const typeWords: Readonly<Record<AccountType, string>> = {
-  transaction: 'Transaction account',
-  savings: 'Savings',
-  'credit-card': 'Credit card',
-  loan: 'Loan',
-  investment: 'Investment',
-  'term-deposit': 'Term deposit',
-  other: 'Other',
 }
 
 function renderAccounts(accounts: readonly AccountRow[]): Html {

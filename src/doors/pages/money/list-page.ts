@@ -5,7 +5,7 @@ import type { AccountRow } from '#store/ports/accounts.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import { nameOf, pathOf, shownStatusOf } from '../connections/facts.ts'
 import { type Html, html } from '../html.ts'
-import { hidden } from '../layout.ts'
+import { hidden, leadingButton } from '../layout.ts'
 import { type TableColumn, table } from '../table.ts'
 import { nameCurrency, renderAmount } from './amounts.ts'
 import { renderForeign, renderRequests, renderSwitch, typeWords } from './parts.ts'
@@ -31,7 +31,7 @@ export function renderMoney(options: MoneyOptions): Html {
   if (institutions.length === 0) {
     return html`<h1>Money</h1>
 <p>Once you have linked a bank or broker, its accounts are here.</p>
-<div class="actions"><form method="get" action="/connections/new"><button type="submit">Link a bank or broker</button></form></div>`
+<div class="actions">${leadingButton('/connections/new', 'Link a bank or broker')}</div>`
   }
   return html`<h1>Money</h1>
 <p>Balances are read from your banks and brokers when you ask, and nothing of them is kept here.</p>
