@@ -36,7 +36,7 @@ export async function mountDoors(fastify: FastifyInstance, options: DoorOptions)
     ...options,
     openOwnReads: makeOwnReads({
       gate: options.gate,
-      users: options.store.users,
+      findAccess: (id) => options.store.users.findAccess(id),
       observe: options.observeRead,
     }),
     consent: authorization.consent,

@@ -1,6 +1,6 @@
 /**
- * The pages of money: read live after a press, the same values as REST, every failure named, nothing of another
- * person, and files that are whole or not there.
+ * The pages of money: read live after a press, the same values as REST, every failure named, nothing of
+ * another person, and files that are whole or not there.
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'

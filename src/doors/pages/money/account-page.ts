@@ -1,31 +1,16 @@
 /** One account: what it holds, its rows, and pictures of them. Rendering only. */
 import { unreachable } from '#kernel/unreachable.ts'
-import type { AccountRow } from '#store/ports/accounts.ts'
-import type { ConnectionRow } from '#store/ports/connections.ts'
 import { nameOf, pathOf, shownStatusOf } from '../connections/facts.ts'
 import { type Html, html } from '../html.ts'
 import { nameCurrency } from './amounts.ts'
 import { renderBank } from './bank-view.ts'
 import { renderBroker } from './broker-view.ts'
 import { renderForeign, renderRequests, renderSwitch, typeWords } from './parts.ts'
-import type { AccountReading } from './read-account.ts'
-import type { Days, Wishes } from './wishes.ts'
+import type { MoneyReading } from './read-money.ts'
+import type { MoneyViewOptions } from './view-options.ts'
 import { renderWishes } from './wishes-form.ts'
 
-export interface AccountOptions {
-  readonly account: AccountRow
-  readonly row: ConnectionRow
-  readonly category: AccountReading['category']
-  readonly wishes: Wishes
-  readonly days: Days
-  readonly today: Temporal.PlainDate
-  /** Null: nothing was read, because nobody has asked for it. */
-  readonly reading: AccountReading | null
-  /** The origin of the API. */
-  readonly base: string
-}
-
-export function renderAccount(options: AccountOptions): Html {
+export function renderMoneyView(options: MoneyViewOptions): Html {
   const { account, row, reading, wishes, base } = options
   const { name, isBroken, sentence } = shownStatusOf(row)
   const number = account.accountNumber
@@ -38,7 +23,7 @@ ${renderWishes(options)}
 ${reading !== null && html`${renderSwitch(wishes.isHidden)}${renderReading(options, reading)}${renderRequests(base, reading.asked)}`}`
 }
 
-function renderReading(options: AccountOptions, reading: AccountReading): Html {
+function renderReading(options: MoneyViewOptions, reading: MoneyReading): Html {
   switch (reading.category) {
     case 'banking':
       return renderBank(options, reading)

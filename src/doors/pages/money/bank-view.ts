@@ -2,19 +2,19 @@
 import type { Transaction } from '#contract/resources.ts'
 import { type Html, html } from '../html.ts'
 import { table } from '../table.ts'
-import type { AccountOptions } from './account-page.ts'
 import { renderAmount } from './amounts.ts'
 import { renderForeign } from './parts.ts'
 import { renderBalances, renderFlows, renderParts } from './plots.ts'
-import type { AccountReading, Rows } from './read-account.ts'
+import type { MoneyReading, Rows } from './read-money.ts'
 import { renderCount, renderDownloads, renderMore } from './rows-frame.ts'
 import { computeBalances, labelOf, sumMonths, sumSpending } from './sums.ts'
+import type { MoneyViewOptions } from './view-options.ts'
 import { chooseTransactions } from './wishes.ts'
 import { describeFailure, renderTrouble } from './words.ts'
 
-type BankReading = Extract<AccountReading, { readonly category: 'banking' }>
+type BankReading = Extract<MoneyReading, { readonly category: 'banking' }>
 
-export function renderBank(options: AccountOptions, reading: BankReading): Html {
+export function renderBank(options: MoneyViewOptions, reading: BankReading): Html {
   const { rows } = reading
   return html`<h2>Balance</h2>
 ${renderNow(options, reading)}
@@ -24,7 +24,7 @@ ${rows.kind === 'read' && renderSums(options, rows.body)}
 ${rows.kind === 'failed' ? renderTrouble(describeFailure(rows.error, options.row.provider)) : renderRows(options, rows.body)}`
 }
 
-function renderNow({ account, row }: AccountOptions, { balance }: BankReading): Html {
+function renderNow({ account, row }: MoneyViewOptions, { balance }: BankReading): Html {
   if (balance.kind === 'failed') return renderTrouble(describeFailure(balance.error, row.provider))
   const { currentBalance: current, availableBalance: available } = balance.body ?? untold
   if (current === null) return renderTrouble('It could not be read now.')
@@ -36,7 +36,7 @@ const untold = { currentBalance: null, availableBalance: null }
 
 /** Only where the rows are all until now, so that nothing is missing in between. */
 function renderPast(
-  { account, days, today }: AccountOptions,
+  { account, days, today }: MoneyViewOptions,
   { balance }: BankReading,
   { data, pagination, truncated }: Rows<Transaction>,
 ): Html | null {
@@ -50,7 +50,7 @@ function renderPast(
   return balances.length < 2 ? null : renderBalances(balances, account.currency)
 }
 
-function renderRows(options: AccountOptions, rows: Rows<Transaction>): Html {
+function renderRows(options: MoneyViewOptions, rows: Rows<Transaction>): Html {
   const { account, wishes } = options
   const shown = chooseTransactions(rows.data, wishes)
   return html`${renderCount(options, rows, shown.length)}
@@ -59,7 +59,10 @@ ${renderMore(options, rows)}
 ${renderDownloads(options)}`
 }
 
-function renderSums({ account, wishes }: AccountOptions, { data }: Rows<Transaction>): Html | null {
+function renderSums(
+  { account, wishes }: MoneyViewOptions,
+  { data }: Rows<Transaction>,
+): Html | null {
   const { currency } = account
   const shown = chooseTransactions(data, wishes)
   if (shown.length === 0) return null

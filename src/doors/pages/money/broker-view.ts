@@ -4,19 +4,19 @@ import { compare, type Decimal, zero } from '#kernel/decimal.ts'
 import { valuePosition } from '#resources/position-value.ts'
 import { type Html, html } from '../html.ts'
 import { type TableColumn, table } from '../table.ts'
-import type { AccountOptions } from './account-page.ts'
 import { nameCurrency, renderAmount } from './amounts.ts'
 import { renderForeign } from './parts.ts'
 import { renderParts } from './plots.ts'
-import type { AccountReading, Rows } from './read-account.ts'
+import type { MoneyReading, Rows } from './read-money.ts'
 import { renderCount, renderDownloads, renderMore } from './rows-frame.ts'
 import { sumWorth, type Worth } from './sums.ts'
+import type { MoneyViewOptions } from './view-options.ts'
 import { chooseTrades } from './wishes.ts'
 import { describeFailure, renderTrouble } from './words.ts'
 
-type BrokerReading = Extract<AccountReading, { readonly category: 'brokerage' }>
+type BrokerReading = Extract<MoneyReading, { readonly category: 'brokerage' }>
 
-export function renderBroker(options: AccountOptions, { rows, holdings }: BrokerReading): Html {
+export function renderBroker(options: MoneyViewOptions, { rows, holdings }: BrokerReading): Html {
   const { provider } = options.row
   return html`<h2>Holdings</h2>
 ${holdings.kind === 'failed' ? renderTrouble(describeFailure(holdings.error, provider)) : renderHoldings(holdings.body)}
@@ -81,7 +81,7 @@ function renderValues(currency: string, holdings: readonly Holding[]): Html | nu
 ${renderParts(`Positions in ${nameCurrency(currency)} by value`, 'Symbol', { parts, currency, look: 'worth' })}`
 }
 
-function renderTrades(options: AccountOptions, rows: Rows<Trade>): Html {
+function renderTrades(options: MoneyViewOptions, rows: Rows<Trade>): Html {
   const shown = chooseTrades(rows.data, options.wishes)
   return html`${renderCount(options, rows, shown.length)}
 ${shown.length > 0 && table<Trade>('Trades', tradeColumns, shown, 'rows')}

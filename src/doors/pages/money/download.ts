@@ -9,13 +9,13 @@ import { makeExporter } from '#exports/make-exporter.ts'
 import { toAccount } from '#resources/list-accounts.ts'
 import type { AccountRow } from '#store/ports/accounts.ts'
 import type { OwnReads } from './own-reads.ts'
-import { type AccountReading, findBalance, readRows, toRowsAsked } from './read-account.ts'
+import { findBalance, type MoneyReading, readOwnRows, toRowsAsked } from './read-money.ts'
 import { chooseTrades, chooseTransactions, type Days, type Wishes } from './wishes.ts'
 
 export interface FileWanted extends Days {
   readonly format: ExportFormat
   readonly wishes: Wishes
-  readonly category: AccountReading['category']
+  readonly category: MoneyReading['category']
   /** Milliseconds since the epoch. */
   readonly now: number
 }
@@ -65,7 +65,7 @@ async function readAll(
   const rows: ExportedRow[] = []
   for (let offset = 0, empty = 0; ; ) {
     const asked = toRowsAsked(account, category, { from, to, offset, limit })
-    const { data, pagination } = await readRows<ExportedRow>(
+    const { data, pagination } = await readOwnRows<ExportedRow>(
       reads,
       asked,
       offset === 0 && empty === 0,

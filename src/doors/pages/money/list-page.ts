@@ -12,13 +12,13 @@ import { renderForeign, renderRequests, renderSwitch, typeWords } from './parts.
 import type { BalancesReading, Money } from './read-balances.ts'
 import { describeFailure } from './words.ts'
 
-export interface Institution {
+export interface MoneyInstitution {
   readonly row: ConnectionRow
   readonly accounts: readonly AccountRow[]
 }
 
 export interface MoneyOptions {
-  readonly institutions: readonly Institution[]
+  readonly institutions: readonly MoneyInstitution[]
   /** Null: nothing was read, because nobody has asked for it. */
   readonly reading: BalancesReading | null
   readonly isHidden: boolean
@@ -48,7 +48,7 @@ interface Total {
 }
 
 /** What is known, by currency: never added up over currencies. */
-function addUp(institutions: readonly Institution[], { money }: BalancesReading) {
+function addUp(institutions: readonly MoneyInstitution[], { money }: BalancesReading) {
   const totals = new Map<string, Total>()
   let unknown = 0
   const count = (currency: string, value: Decimal) => {
@@ -70,7 +70,7 @@ function addUp(institutions: readonly Institution[], { money }: BalancesReading)
   return { totals: sorted, unknown }
 }
 
-function renderTotals(institutions: readonly Institution[], reading: BalancesReading): Html {
+function renderTotals(institutions: readonly MoneyInstitution[], reading: BalancesReading): Html {
   const { totals, unknown } = addUp(institutions, reading)
   return html`<h2>By currency</h2>
 ${
@@ -91,7 +91,7 @@ ${
 }`
 }
 
-function renderInstitution(institution: Institution, options: MoneyOptions): Html {
+function renderInstitution(institution: MoneyInstitution, options: MoneyOptions): Html {
   const { row, accounts } = institution
   const { name, isBroken, sentence } = shownStatusOf(row)
   return html`<h2><a href="${pathOf(row)}" class="foreign">${nameOf(row)}</a></h2>

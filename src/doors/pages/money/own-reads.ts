@@ -16,7 +16,7 @@ import {
 } from '#gate/gate.ts'
 import type { UserId } from '#kernel/ids.ts'
 import { OwnerGoneError } from '#store/failure.ts'
-import type { UserStore } from '#store/ports/users.ts'
+import type { UserAccessRow } from '#store/ports/users.ts'
 import type { ReadRecord } from '#telemetry/request-record.ts'
 import { ClientDisconnected, disconnectSignal, requestIdOf } from '../../client.ts'
 import { rateLimited, toApiError } from '../../refusal.ts'
@@ -43,7 +43,8 @@ export interface OwnReads {
 
 export interface OwnReadsOptions {
   readonly gate: Pick<Gate, 'pass' | 'finish' | 'answerAgain'>
-  readonly users: Pick<UserStore, 'findAccess'>
+  /** Plan, zone and epoch; null: there is no such user. */
+  readonly findAccess: (id: UserId) => Promise<UserAccessRow | null>
   readonly observe: (record: ReadRecord) => void
 }
 
@@ -63,7 +64,7 @@ const bucketId = 'dashboard'
 const pageTimeMs = 25_000
 
 /** The query as it stands in the address. */
-export function toRawQuery(query: AskedQuery): string {
+export function toQueryText(query: AskedQuery): string {
   const given = Object.entries(query).filter(
     (entry): entry is [string, string] => entry[1] !== null,
   )
@@ -72,7 +73,7 @@ export function toRawQuery(query: AskedQuery): string {
 
 export function makeOwnReads(options: OwnReadsOptions): OpenOwnReads {
   return async ({ userId, request, response }) => {
-    const access = await options.users.findAccess(userId)
+    const access = await options.findAccess(userId)
     if (access === null) throw new OwnerGoneError('the user is gone or being deleted')
     const { epoch, timezone, ...plan } = access
     const zone = timezone ?? defaultTimezone
@@ -113,7 +114,7 @@ async function ask<Body>(
   const asked: CallerRequest = {
     caller,
     operation,
-    rawQuery: toRawQuery(query),
+    rawQuery: toQueryText(query),
     refusal: null,
     disconnectSignal: () => ended,
   }

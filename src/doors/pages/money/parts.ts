@@ -1,7 +1,7 @@
 /** Small parts of both pages of money. Rendering only. */
 import type { AccountType } from '#contract/resources.ts'
 import { foreignText, type Html, html } from '../html.ts'
-import { type Asked, toRawQuery } from './own-reads.ts'
+import { type Asked, toQueryText } from './own-reads.ts'
 
 export const typeWords: Readonly<Record<AccountType, string>> = {
   transaction: 'Transaction account',
@@ -25,7 +25,7 @@ export const renderSwitch = (isHidden: boolean): Html =>
 export function renderRequests(base: string, asked: readonly Asked[]): Html {
   return html`<details class="client"><summary>Show as request</summary>
 <p>With a key in <code>TRIBUTARY_API_KEY</code>, a program gets the same rows by:</p>
-${asked.map(({ operation, query }) => html`<pre><code data-copy="the request">${toCurl(base, operation.path, toRawQuery(query))}</code></pre>`)}
+${asked.map(({ operation, query }) => html`<pre><code data-copy="the request">${toCurl(base, operation.path, toQueryText(query))}</code></pre>`)}
 </details>`
 }
 

@@ -1,6 +1,6 @@
 /**
- * Pictures of what was just read, drawn on the server. The same numbers stand beside each bar, or in the table
- * below. Geometry is derived from decimals for drawing only. Rendering only.
+ * Pictures of what was just read, drawn on the server. The same numbers stand beside each bar, or in the
+ * table below. Geometry is derived from decimals for drawing only. Rendering only.
  */
 import type { Decimal } from '#kernel/decimal.ts'
 import { type Html, type HtmlValue, html } from '../html.ts'
@@ -50,7 +50,7 @@ export function renderFlows(flows: readonly MonthFlow[], currency: string): Html
   )
 }
 
-export interface Part {
+export interface NamedValue {
   readonly name: HtmlValue
   readonly value: Decimal
 }
@@ -60,14 +60,14 @@ export function renderParts(
   label: string,
   heading: string,
   given: {
-    readonly parts: readonly Part[]
+    readonly parts: readonly NamedValue[]
     readonly currency: string
     readonly look: Bar['className']
   },
 ): Html {
   const { parts, currency, look } = given
   const most = largest(parts.map(({ value }) => value))
-  return table<Part>(
+  return table<NamedValue>(
     label,
     [
       { name: heading, show: ({ name }) => name },

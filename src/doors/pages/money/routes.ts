@@ -13,13 +13,13 @@ import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { PagesContext } from '../context.ts'
 import { renderNotice } from '../notices.ts'
 import { addPage, type SignedInRequest, zoneOf } from '../signed-in.ts'
-import { renderAccount } from './account-page.ts'
+import { renderMoneyView } from './account-page.ts'
 import { contentTypes, makeFile } from './download.ts'
 import { renderMoney } from './list-page.ts'
 import type { OwnReads } from './own-reads.ts'
-import { readAccount, rowsAtOnce } from './read-account.ts'
 import { readBalances } from './read-balances.ts'
-import { readWishes, toDays, type Wishes } from './wishes.ts'
+import { readMoney, rowsAtOnce } from './read-money.ts'
+import { readWishes, toMonthDays, type Wishes } from './wishes.ts'
 import { describeFailure } from './words.ts'
 
 const path = '/money'
@@ -77,16 +77,16 @@ async function showOne(context: PagesContext, turn: SignedInRequest): Promise<Fa
   const wishes = readWishes(request.query)
   const now = Temporal.Instant.fromEpochMilliseconds(context.clock.now())
   const today = now.toZonedDateTimeISO(zoneOf(visit.user)).toPlainDate()
-  const days = toDays(wishes, today)
+  const days = toMonthDays(wishes, today)
   const { category } = factsOf(account.provider)
   const wanted = { ...days, offset: wishes.offset, limit: rowsAtOnce, category }
   const reading = isPressed(request, wishes)
-    ? await readAccount(await open(context, turn), account, wanted)
+    ? await readMoney(await open(context, turn), account, wanted)
     : null
   const row = await context.store.connections.get(visit.user.id, account.connectionId)
   if (row === null) return showNone(context, turn)
   const { base } = context.origins()
-  const body = renderAccount({ account, row, category, wishes, days, today, reading, base })
+  const body = renderMoneyView({ account, row, category, wishes, days, today, reading, base })
   return context.show(reply, visit, { title: 'Account', body })
 }
 

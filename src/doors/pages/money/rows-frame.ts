@@ -2,14 +2,14 @@
 import { type ExportFormat, exportFormats } from '#exports/exporter.ts'
 import { type Html, html } from '../html.ts'
 import { icon } from '../icons.ts'
-import type { AccountOptions } from './account-page.ts'
-import { toRawQuery } from './own-reads.ts'
-import type { Rows } from './read-account.ts'
+import { toQueryText } from './own-reads.ts'
+import type { Rows } from './read-money.ts'
+import type { MoneyViewOptions } from './view-options.ts'
 import { isFiltered, toPath } from './wishes.ts'
 
 /** @param shown rows that the filters leave. */
 export function renderCount(
-  { wishes }: AccountOptions,
+  { wishes }: MoneyViewOptions,
   { data, pagination, truncated }: Rows<unknown>,
   shown: number,
 ): Html {
@@ -20,7 +20,7 @@ export function renderCount(
 }
 
 export function renderMore(
-  { account, wishes }: AccountOptions,
+  { account, wishes }: MoneyViewOptions,
   { pagination }: Rows<unknown>,
 ): Html {
   const { offset, limit, hasMore } = pagination
@@ -31,11 +31,11 @@ export function renderMore(
 const formatNames: Readonly<Record<ExportFormat, string>> = { csv: 'CSV', ofx: 'OFX', json: 'JSON' }
 
 /** Every row of the time that the filters leave, also those that the page does not show yet. */
-export function renderDownloads({ account, category, wishes, days }: AccountOptions): Html {
+export function renderDownloads({ account, category, wishes, days }: MoneyViewOptions): Html {
   const formats = exportFormats.filter((format) => format !== 'ofx' || category === 'banking')
   const { search, category: kind, flow } = wishes
   const toTarget = (format: ExportFormat) =>
-    `/money/${account.id}/download?${toRawQuery({
+    `/money/${account.id}/download?${toQueryText({
       format,
       ...days,
       q: search || null,

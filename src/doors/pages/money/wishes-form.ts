@@ -1,8 +1,11 @@
-/** The form above the rows of an account. It asks the provider only when its button is pressed. Rendering only. */
+/**
+ * The form above the rows of an account. It asks the provider only when its button is pressed. Rendering
+ * only.
+ */
 import { categories } from '#contract/categories.ts'
 import { foreignText, type Html, html } from '../html.ts'
 import { hidden } from '../layout.ts'
-import type { AccountOptions } from './account-page.ts'
+import type { MoneyViewOptions } from './view-options.ts'
 import { spans } from './wishes.ts'
 
 type Choice = readonly [value: string, words: string]
@@ -10,7 +13,7 @@ type Choice = readonly [value: string, words: string]
 /** Rows are as old as that at most (contract, Transactions). */
 const monthsBack = 84
 
-export function renderWishes(options: AccountOptions): Html {
+export function renderWishes(options: MoneyViewOptions): Html {
   const { account, category, wishes, reading } = options
   const isBank = category === 'banking'
   return html`<form method="get" action="/money/${account.id}" id="view" class="wishes">
@@ -35,7 +38,7 @@ const flowChoices: readonly Choice[] = [
   ['out', 'Money out'],
 ]
 
-function listTimes({ category, today }: AccountOptions): readonly Choice[] {
+function listTimes({ category, today }: MoneyViewOptions): readonly Choice[] {
   const now = today.toPlainYearMonth()
   const months = Array.from(
     { length: monthsBack },

@@ -2,7 +2,7 @@
 import { isCategoryKey } from '#contract/categories.ts'
 import type { Trade, Transaction } from '#contract/resources.ts'
 import { isNegative } from '#kernel/decimal.ts'
-import { toRawQuery } from './own-reads.ts'
+import { toQueryText } from './own-reads.ts'
 
 export interface Wishes {
   /** The button was pressed: the provider may be asked. */
@@ -42,7 +42,7 @@ export function readWishes(query: unknown): Wishes {
 /** The same view as an address. */
 export function toPath(path: string, wishes: Wishes): string {
   const { month, search, category, flow, offset } = wishes
-  const rest = toRawQuery({
+  const rest = toQueryText({
     show: wishes.isShown ? '1' : null,
     hide: wishes.isHidden ? '1' : null,
     month: month || null,
@@ -61,7 +61,7 @@ export interface Days {
 }
 
 /** @param today the day that it is in the person's zone. */
-export function toDays({ month }: Pick<Wishes, 'month'>, today: Temporal.PlainDate): Days {
+export function toMonthDays({ month }: Pick<Wishes, 'month'>, today: Temporal.PlainDate): Days {
   if (month === '') return { from: null, to: null }
   if (!month.includes('-')) {
     const first = today.toPlainYearMonth().subtract({ months: Number(month) - 1 })

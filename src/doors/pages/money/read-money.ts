@@ -19,7 +19,7 @@ export type Part<Read> =
   | { readonly kind: 'read'; readonly body: Read }
   | { readonly kind: 'failed'; readonly error: ApiError }
 
-export type AccountReading =
+export type MoneyReading =
   | {
       readonly category: 'banking'
       readonly rows: Part<Rows<Transaction>>
@@ -40,7 +40,7 @@ export interface RowsWanted extends Days {
 
 export const toRowsAsked = (
   { id, connectionId }: Pick<AccountRow, 'id' | 'connectionId'>,
-  category: AccountReading['category'],
+  category: MoneyReading['category'],
   { from, to, offset, limit }: RowsWanted,
 ): Asked => ({
   operation: category === 'banking' ? listTransactions : listTrades,
@@ -54,17 +54,17 @@ export const toRowsAsked = (
   },
 })
 
-export async function readAccount(
+export async function readMoney(
   reads: OwnReads,
   account: AccountRow,
-  given: RowsWanted & { readonly category: AccountReading['category'] },
-): Promise<AccountReading> {
+  given: RowsWanted & { readonly category: MoneyReading['category'] },
+): Promise<MoneyReading> {
   const { category } = given
   const rows = toRowsAsked(account, category, given)
   if (category === 'banking') {
     const balance = { operation: listBalances, query: { accountIds: account.id } }
     const [rowsPart, balancePart] = await Promise.all([
-      attempt(readRows<Transaction>(reads, rows)),
+      attempt(readOwnRows<Transaction>(reads, rows)),
       attempt(readBalance(reads, balance)),
     ])
     return { category, rows: rowsPart, balance: balancePart, asked: [rows, balance] }
@@ -72,7 +72,7 @@ export async function readAccount(
   const { connectionId, id: accountId } = account
   const holdings = { operation: listHoldings, query: { connectionId, accountId } }
   const [rowsPart, holdingsPart] = await Promise.all([
-    attempt(readRows<Trade>(reads, rows)),
+    attempt(readOwnRows<Trade>(reads, rows)),
     attempt(readHoldings(reads, holdings)),
   ])
   return { category, rows: rowsPart, holdings: holdingsPart, asked: [holdings, rows] }
@@ -89,7 +89,7 @@ async function attempt<Read>(reading: Promise<Read>): Promise<Part<Read>> {
 }
 
 /** @param isCounted false: a further window of the same file. */
-export async function readRows<Row>(
+export async function readOwnRows<Row>(
   reads: OwnReads,
   asked: Asked,
   isCounted = true,
