@@ -89,6 +89,32 @@ for (const colorScheme of ['light', 'dark'] as const) {
   }
 }
 
+for (const colorScheme of ['light', 'dark'] as const) {
+  for (const width of [320, 768, 1280]) {
+    test(`the pages of money fit ${width} px in ${colorScheme}, without barriers`, async () => {
+      await using visit = await browser.open({ viewport: { width, height: 800 }, colorScheme })
+      const { page, asked, complaints } = visit
+      await enter(page)
+      const base = world.service.baseUrl
+      const look = async (path: string) => {
+        await page.goto(base + path)
+        assert.equal(await page.evaluate('document.documentElement.scrollWidth'), width, path)
+        assert.deepEqual(await findBarriers(page), [], path)
+      }
+      await look('/money')
+      await look('/money?show=1')
+      for (const provider of ['fiskil', 'snaptrade'] as const) {
+        const { userId, id } = pick(provider)
+        const [account] = await world.service.app.store.accounts.listByConnection(userId, id)
+        await look(`/money/${account?.id}`)
+        await look(`/money/${account?.id}?show=1&month=3`)
+      }
+      const foreign = asked.filter((url) => new URL(url).origin !== base)
+      assert.deepEqual([foreign, complaints], [[], []])
+    })
+  }
+}
+
 for (const javaScriptEnabled of [true, false]) {
   test(`a connection is refreshed and kept, with JavaScript ${javaScriptEnabled ? 'on' : 'off'}`, async () => {
     world.service.clock.advance(61_000)
