@@ -12,7 +12,7 @@ test('the first column heads its row, the others are named, and text in cells is
   assert.equal(
     table('Keys "of" mine', columns, [{ key: '<k>' }], 'numbers').toString(),
     `<table role="table" aria-label="Keys &quot;of&quot; mine" class="numbers">
-<thead role="rowgroup"><tr role="row"><th role="columnheader" scope="col">Key</th><th role="columnheader" scope="col">A &amp; B</th><th role="columnheader" scope="col">Button</th></tr></thead>
+<thead role="rowgroup"><tr role="row"><th role="columnheader" scope="col">Key</th><th role="columnheader" scope="col" class="answer">A &amp; B</th><th role="columnheader" scope="col">Button</th></tr></thead>
 <tbody role="rowgroup"><tr role="row">
 <th role="rowheader" scope="row">&lt;k&gt;</th>
 <td role="cell" data-label="A &amp; B" class="answer"><b>x</b></td>

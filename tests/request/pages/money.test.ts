@@ -84,6 +84,33 @@ test('after the press the balances are those of REST, and the page is stored by 
   assert.match(page.text, /role="switch" id="hide"/)
 })
 
+test('these reads are counted as those of the person, and use up nothing of a key', async () => {
+  const owner = await settle()
+  const { id, connectionId } = await accountOf(owner, 'fiskil')
+  const left = async () => {
+    const { key } = await world.service.app.actions.createKey(byOperator, owner.person.id, {})
+    const path = `/v1/transactions?connectionId=${connectionId}&accountId=${id}`
+    const headers = { authorization: `Bearer ${key}` }
+    const answer = await request(`${world.service.baseUrl}${path}`, { headers })
+    await answer.body.dump()
+    return answer.headers['x-ratelimit-remaining']
+  }
+  const before = await left()
+  for (let reads = 0; reads < 3; reads += 1) await owner.jar.get(`/money/${id}?show=1`)
+  assert.equal(await left(), before)
+  const { text } = await owner.jar.get('/usage')
+  assert.match(text, /data-label="Client">[^<]*(?:dashboard|pages|you)/i)
+})
+
+test('after the sign-out the address leads to the sign-in', async () => {
+  const owner = await settle()
+  assert.equal((await owner.jar.get('/money?show=1')).status, 200)
+  const { hidden: form } = await owner.jar.get('/settings')
+  await owner.jar.post('/sign-out', form)
+  const answer = await owner.jar.get('/money?show=1')
+  assert.equal(answer.location, `/sign-in?return=${encodeURIComponent('/money?show=1')}`)
+})
+
 test('the rows of an account are those of REST in the same order, and a filter leaves what fits', async () => {
   const owner = await settle()
   const { id, connectionId } = await accountOf(owner, 'fiskil')
