@@ -186,6 +186,7 @@ const account = {
 function makeQuery(): RowsQuery {
   const { connectionId: id, upstreamId } = account
   return {
+    userId: 'user' as RowsQuery['userId'],
     login: { id: 'login', upstreamUserId: 'user', secret: null, version: 1 } as RowsQuery['login'],
     connection: { id, upstreamId, status: 'active' },
     accounts: [account],

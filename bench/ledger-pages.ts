@@ -37,6 +37,7 @@ export async function fetchPages(connectionId: ConnectionId): Promise<LedgerPage
     currency: 'AUD',
   }))
   const query: RowsQuery = {
+    userId: newId(),
     login: { id: newId(), upstreamUserId: 'person', secret: null, version: 1 },
     connection: {
       id: connectionId,

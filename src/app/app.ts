@@ -50,7 +50,7 @@ export async function openApp(options: AppOptions): Promise<App> {
   // With port 0 they are known once the listener is bound, so each answer reads them (reading R2).
   let origins = toOrigins(config)
   const foundation = await openFoundation(options, () => origins)
-  const { store, kv, adapters, actions, connections } = foundation
+  const { store, kv, adapters, readings, actions, connections } = foundation
   const syncs = makeAppSyncs(foundation)
   const parts = { ...foundation, syncs }
   const serving = config.role === 'worker' ? null : await openServing(parts)
@@ -88,6 +88,7 @@ export async function openApp(options: AppOptions): Promise<App> {
       await adminListener.drain(Math.max(adminDrainMs, cutAt - performance.now()))
       await admin.close()
       await serving?.close()
+      await readings.close()
       await Promise.all(Object.values(adapters).map((adapter) => adapter.close()))
       await kv.close()
       await store.close()

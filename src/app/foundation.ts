@@ -23,6 +23,7 @@ import { makeAdapters } from '#providers/adapters.ts'
 import { makeBudget } from '#providers/budget.ts'
 import { type Guard, makeGuard } from '#providers/guard.ts'
 import type { Adapters } from '#providers/port.ts'
+import { makeReadings, type Readings } from '#providers/readings.ts'
 import { makeRecentFailures, type RecentFailures } from '#providers/recent-failures.ts'
 import type { Config } from '#settings/compose.ts'
 import { version } from '#src/version.ts'
@@ -40,6 +41,8 @@ export interface Foundation {
   readonly store: Store
   readonly kv: Kv
   readonly adapters: Adapters
+  /** To be closed with the adapters. */
+  readonly readings: Readings
   /** Of every call to a provider. */
   readonly guard: Guard
   readonly connections: Connections
@@ -90,7 +93,13 @@ export async function openFoundation(
     jobs: reports.jobs,
   })
   if (kv.beginChange !== null) store.beginChangesWith(kv.beginChange)
-  const adapters = options.adapters ?? openAdapters(options, kv, reports)
+  const readings = makeReadings({
+    clock,
+    leases: kv.leases,
+    shared: kv.snapshots === null ? null : kv.cache,
+    onLateFailure: (error) => reports.backgroundFailure('late-reading', error),
+  })
+  const adapters = options.adapters ?? openAdapters(options, { kv, reports, readings })
   const timeoutMs = config.requestTimeoutMs
   const connections = makeConnections({
     store,
@@ -108,7 +117,7 @@ export async function openFoundation(
   const webhooks = makeWebhooks({ store, clock, allowPrivate: config.events.allowPrivate })
   const failures = { reads: makeRecentFailures(clock), syncs: makeRecentFailures(clock) }
   const guard = openGuard({ store, kv, reports, failures })
-  const rooms = { adapters, guard, failures, connections, webhooks, ...access, actions }
+  const rooms = { adapters, readings, guard, failures, connections, webhooks, ...access, actions }
   return { ...options, origins, reports, store, kv, sealer, mailer, ...rooms }
 }
 
@@ -174,12 +183,16 @@ function openSignIns(
   }
 }
 
-function openAdapters(options: AppOptions, kv: Kv, reports: Reports): Adapters {
+function openAdapters(
+  options: AppOptions,
+  { kv, reports, readings }: Pick<Foundation, 'kv' | 'reports' | 'readings'>,
+): Adapters {
   return makeAdapters({
     access: options.access,
     timeoutMs: options.config.upstreamTimeoutMs,
     clock: options.clock,
     report: reports.upstream,
+    readings,
     budget: (name, limits) =>
       makeBudget({ windows: kv.budgets, clock: options.clock, name, ...limits }),
   })

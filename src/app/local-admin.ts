@@ -47,7 +47,7 @@ export async function openLocalAdmin(given: AppOptions): Promise<LocalAdmin> {
   const options = { ...given, config: { ...given.config, adminListener } }
   const origins = () => toOrigins(options.config)
   const foundation = await openFoundation(options, origins)
-  const { store, kv, adapters } = foundation
+  const { store, kv, adapters, readings } = foundation
   const syncs = makeAppSyncs(foundation)
   const door = await openLocalDoor({ ...foundation, syncs, settleUsage: null })
   const reader = makeReader(foundation)
@@ -74,6 +74,7 @@ export async function openLocalAdmin(given: AppOptions): Promise<LocalAdmin> {
       await reader.close()
       await syncs.close(graceMs)
       await door.close()
+      await readings.close()
       await Promise.all(Object.values(adapters).map((adapter) => adapter.close()))
       await kv.close()
       await store.close()

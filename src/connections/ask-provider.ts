@@ -3,6 +3,7 @@
  * UpstreamError, including the timeout, so that callers catch one type and map it to public errors in one
  * place.
  */
+import type { PersonPresent } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
 import type { Provider } from '#contract/resources.ts'
 import { ownCredentialsOf } from '#providers/all-facts.ts'
@@ -18,20 +19,24 @@ export interface AskOptions {
   readonly priority: CallContext['priority']
   /** Aborts the calls early: the process is stopping, or the caller left. */
   readonly stop?: AbortSignal
+  /** Absent: no person is known to be present. */
+  readonly person?: PersonPresent
 }
 
 /** Who asks: what does not change with the time of an action. */
 export interface Asker extends Pick<AskOptions, 'priority'> {
   readonly stop?: AbortSignal | undefined
+  readonly person?: PersonPresent | undefined
 }
 
 /** The options of one action. Its time begins now: make them once, after any waiting of our own. */
 export function limitTime(
   { timeoutMs }: Pick<ConnectionsOptions, 'timeoutMs'>,
-  { priority, stop }: Asker,
+  { priority, stop, person }: Asker,
 ): AskOptions {
   const until = AbortSignal.timeout(timeoutMs)
-  return { until, priority, ...(stop === undefined ? {} : { stop }) }
+  const stopping = stop === undefined ? {} : { stop }
+  return { until, priority, ...stopping, ...(person === undefined ? {} : { person }) }
 }
 
 /** The adapter of a provider. @throws ApiError `provider_not_configured`. */
@@ -51,10 +56,10 @@ export async function askProvider<T>(
   askOptions: AskOptions,
   work: (call: CallContext) => Promise<T>,
 ): Promise<T> {
-  const { until, priority, stop } = askOptions
+  const { until, priority, stop, person } = askOptions
   const signal = stop === undefined ? until : AbortSignal.any([until, stop])
   try {
-    return await work({ signal, priority })
+    return await work({ signal, priority, ...(person === undefined ? {} : { person }) })
   } catch (error) {
     if (error instanceof UpstreamError || !signal.aborted) throw error
     const detail = stop?.aborted ? toReason(stop) : 'no answer within the time of one request'

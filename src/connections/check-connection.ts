@@ -36,7 +36,7 @@ export function makeCheckConnection(
     let isAnswered = false
     const hasEnded = await late.begin(`refresh ${id}`, async (stop) => {
       try {
-        await refresh(by, id, { priority: 'user', stop })
+        await refresh(by, id, { priority: 'user', stop, person: by.person })
       } catch (error) {
         // Nobody waits for its words any more: the sync stores why it fails.
         if (isAnswered) await requestSync(id)

@@ -66,7 +66,7 @@ export function makeFinishLinking(options: ActionOptions): FinishLinking {
     if (isFirst) {
       const read = (stop: AbortSignal) =>
         options.queue.take(attempt.userId, () => {
-          const askOptions = limitTime(options, { priority: 'user', stop })
+          const askOptions = limitTime(options, { priority: 'user', stop, person: by.person })
           return finish(options, { by, arrival, linking, attempt, askOptions })
         })
       await options.late.begin(`linking ${toLinkingName(attempt.id)}`, read)

@@ -59,7 +59,7 @@ export async function linkNow(
   if (!mayActFor(by, userId)) throw apiError('user_not_found')
   return options.queue.take(userId, async () => {
     await demandUser(options, userId)
-    const askOptions = limitTime(options, { priority: 'user', stop })
+    const askOptions = limitTime(options, { priority: 'user', stop, person: by.person })
     const { identity, discovered } = await meet(options, credentials, askOptions)
     if (discovered.length === 0) {
       throw apiError('invalid_params', {

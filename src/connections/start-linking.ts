@@ -68,7 +68,7 @@ export function makeStartLinking(
     await countStart(options, userId)
     return options.queue.take(userId, async () => {
       try {
-        const askOptions = limitTime(options, { priority: 'user' })
+        const askOptions = limitTime(options, { priority: 'user', person: by.person })
         const beginning = { by, start, linking, user, renewed, askOptions }
         return await begin(options, beginning)
       } catch (error) {

@@ -36,9 +36,22 @@ export interface Visitor {
   readonly address: string
 }
 
+/**
+ * The browser of the person whose data they are, who pressed a button on our pages just now. Programs and
+ * schedules have none, and none is ever made up.
+ */
+export interface PersonPresent {
+  /** The browser's address, as text. */
+  readonly address: string
+  /** Headers that the browser sent, by their names in lower case. */
+  readonly headers: Readonly<Record<string, string>>
+}
+
 /** The first argument of every action; `Who` names the kinds of actors that may call it. */
 export interface By<Who extends Actor = Actor> {
   readonly actor: Who
+  /** Absent: it is not a person's press on our pages. */
+  readonly person?: PersonPresent
 }
 
 export const byOperator: By<Operator> = { actor: { kind: 'operator' } }

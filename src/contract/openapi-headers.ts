@@ -57,6 +57,12 @@ const headers = {
     schema: { type: 'string', enum: ['true'] },
     example: 'true',
   },
+  'X-Data-As-Of': {
+    description:
+      'When the institution last updated the oldest of the data (RFC 3339). Absent where that is not known.',
+    schema: { type: 'string', format: 'date-time' },
+    example: '2026-11-20T03:00:00.000Z',
+  },
   Deprecation: {
     description: 'Present on calls without accountId, which are deprecated.',
     schema: { type: 'string', enum: ['true'] },

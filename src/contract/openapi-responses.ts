@@ -77,9 +77,10 @@ function* responsesOf(operation: Operation): Generator<[number, JsonObject]> {
 
 function okResponse(operation: Operation): JsonObject {
   const truncation: readonly HeaderName[] = operation.mayTruncate ? ['X-Service-Truncated'] : []
+  const age: readonly HeaderName[] = operation.hasAge ? ['X-Data-As-Of'] : []
   return {
     description: operation.description,
-    headers: headerReferences([...everywhere, ...truncation, ...deprecationOf(operation)]),
+    headers: headerReferences([...everywhere, ...truncation, ...age, ...deprecationOf(operation)]),
     content: {
       'application/json': {
         schema: schemaReference(operation.reply),

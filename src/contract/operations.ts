@@ -39,6 +39,8 @@ export interface Operation<
   readonly reply: Reply
   /** A cap may end a page early, which `X-Service-Truncated` says. */
   readonly mayTruncate?: true
+  /** Its data come from institutions: `X-Data-As-Of` says how old they are, where that is known. */
+  readonly hasAge?: true
   /** `total` is a number on every page; otherwise it is null while there are more rows (reading R18). */
   readonly totalWhileMore?: true
   /** The rate bucket; `heavy` also limits the requests in flight. */
@@ -117,6 +119,7 @@ export const listBalances = define({
     accountIds: uuidList('Comma-separated ids of banking accounts, at most 100 distinct ones.'),
   }),
   reply: list(Balance).meta({ id: 'BalanceList' }),
+  hasAge: true,
   bucket: 'mid',
   cacheSeconds: 300,
   access: 'api',
@@ -164,6 +167,7 @@ export const listTransactions = define({
   reply: page(Transaction).meta({ id: 'TransactionPage' }),
   mayTruncate: true,
   totalWhileMore: true,
+  hasAge: true,
   bucket: 'heavy',
   cacheSeconds: 1800,
   access: 'api',
@@ -195,6 +199,7 @@ export const listHoldings = define({
     accountIds: idList(accountIdsRule, 4000).optional(),
   }),
   reply: list(Holding).meta({ id: 'HoldingList' }),
+  hasAge: true,
   bucket: 'heavy',
   cacheSeconds: 600,
   access: 'brokerage',
@@ -222,6 +227,7 @@ export const listTrades = define({
   }),
   reply: page(Trade).meta({ id: 'TradePage' }),
   mayTruncate: true,
+  hasAge: true,
   bucket: 'heavy',
   cacheSeconds: 600,
   access: 'brokerage',

@@ -9,6 +9,7 @@
  * one step can use several of them.
  */
 
+import type { Millis } from '#kernel/time.ts'
 import type { BeginChange } from '#store/ports/changes.ts'
 
 export type Maybe<T> = T | Promise<T>
@@ -18,6 +19,8 @@ export interface CachedAnswer {
   readonly body: Uint8Array
   /** For the header `X-Service-Truncated`. */
   readonly truncated: boolean
+  /** For the header `X-Data-As-Of`; absent: not known. */
+  readonly asOf?: Millis
 }
 
 export type CacheLookup =

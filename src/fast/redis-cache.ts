@@ -136,8 +136,8 @@ export interface RedisCache extends CacheStore {
 function openInLife(seal: Seal, key: string, sealed: Buffer, leftMs: number): KeptAnswer | null {
   const opened = seal.open(key, sealed)
   if (opened === null || leftMs < 0 || leftMs > opened.lifeMs) return null
-  const { body, truncated } = opened
-  return { body, truncated, version: versionOf(sealed) }
+  const { lifeMs: _lifeMs, ...answer } = opened
+  return { ...answer, version: versionOf(sealed) }
 }
 
 /** Which edition of rows an answer is looked up for. */

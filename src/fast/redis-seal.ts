@@ -26,7 +26,7 @@ export interface Seal {
 
 const cipherName = 'aes-256-gcm'
 /** The layout and the salt are text, so that a command that contains them is sent as text. */
-const layout = '3'
+const layout = '4'
 const saltBytes = 16
 /** The length of the salt as base64url. */
 const saltLength = 22
@@ -35,8 +35,8 @@ const tagBytes = 16
 /** The first bytes of a sealed value: no two values have the same. */
 export const versionLength = layout.length + saltLength
 const headerBytes = versionLength + nonceBytes
-/** Before the body, encrypted with it: the mark of a truncated answer, and its life. */
-const factBytes = 7
+/** Before the body, encrypted with it: the mark of a truncated answer, its life, and its age or 0. */
+const factBytes = 13
 const nameBytes = 18
 /** Names remembered of each concern; one takes two digests to compute. */
 const maxRemembered = 4096
@@ -70,7 +70,8 @@ export function makeSeal(secret: Uint8Array, prefix: string): Seal {
       cipher.setAAD(Buffer.from(key))
       const facts = Buffer.alloc(factBytes)
       facts.writeUInt8(answer.truncated ? 1 : 0)
-      facts.writeUIntBE(answer.lifeMs, 1, factBytes - 1)
+      facts.writeUIntBE(answer.lifeMs, 1, 6)
+      facts.writeUIntBE(answer.asOf ?? 0, 7, 6)
       return Buffer.concat([
         Buffer.from(layout + salt),
         nonce,
@@ -97,9 +98,11 @@ export function makeSeal(secret: Uint8Array, prefix: string): Seal {
         // `final` throws only when the authentication tag does not match; no decrypted bytes are used then.
         return null
       }
+      const asOf = plain.readUIntBE(7, 6)
       return {
         truncated: plain[0] === 1,
-        lifeMs: plain.readUIntBE(1, factBytes - 1),
+        lifeMs: plain.readUIntBE(1, 6),
+        ...(asOf === 0 ? {} : { asOf }),
         body: plain.subarray(factBytes),
       }
     },

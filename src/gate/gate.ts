@@ -10,6 +10,7 @@ import type { Access, Bucket, Operation } from '#contract/operations.ts'
 import type {
   AdmitRequest,
   Admitted,
+  CachedAnswer,
   Kv,
   Maybe,
   Unsure,
@@ -25,9 +26,7 @@ import { makeUrlKey } from './url-key.ts'
 
 export type CacheResult = 'HIT' | 'MISS' | 'BYPASS'
 
-export interface Answer {
-  readonly body: Uint8Array
-  readonly truncated: boolean
+export interface Answer extends CachedAnswer {
   readonly cache: CacheResult
 }
 
@@ -105,9 +104,7 @@ export interface Gate {
   answerAgain(asked: CallerRequest): Maybe<Answer>
 }
 
-interface Computed {
-  readonly body: Uint8Array
-  readonly truncated: boolean
+interface Computed extends CachedAnswer {
   readonly stored: boolean
 }
 
@@ -206,7 +203,7 @@ function settle(
 ): Maybe<Answer> {
   switch (admitted.kind) {
     case 'hit':
-      return { body: admitted.answer.body, truncated: admitted.answer.truncated, cache: 'HIT' }
+      return toAnswer(admitted.answer, 'HIT')
     case 'miss':
     case 'unavailable':
       return fetchHolding(parts, { ...asked, caller }, admitted)
@@ -221,6 +218,11 @@ function settle(
     default:
       return unreachable(admitted)
   }
+}
+
+function toAnswer({ body, truncated, asOf }: CachedAnswer, cache: CacheResult): Answer {
+  const answer = { body, truncated, cache }
+  return asOf === undefined ? answer : { ...answer, asOf }
 }
 
 /** Releases the place however the answer ends. */
@@ -258,11 +260,7 @@ async function fetch(
     const computed = await parts.flights.join(key, asked.disconnectSignal(), (shared) =>
       compute(parts, key, asked, shared),
     )
-    return {
-      body: computed.body,
-      truncated: computed.truncated,
-      cache: isUnavailable || !computed.stored ? 'BYPASS' : 'MISS',
-    }
+    return toAnswer(computed, isUnavailable || !computed.stored ? 'BYPASS' : 'MISS')
   } catch (error) {
     throw new GateError(isUnavailable ? 'BYPASS' : 'MISS', toTimely(error))
   }
@@ -279,10 +277,10 @@ async function compute(
   const query = new URLSearchParams(`?${asked.rawQuery}`)
   const reading = await parts.read(operation.name, query, { caller, signal })
   if (parts.checkReplies) operation.reply.parse(reading.body)
-  const { truncated } = reading
-  const body = Buffer.from(JSON.stringify(reading.body))
-  if (!reading.cacheable) return { body, truncated, stored: true }
-  const answer = { body, truncated }
+  const { truncated, asOf } = reading
+  const whole = { body: Buffer.from(JSON.stringify(reading.body)), truncated }
+  const answer = asOf === undefined ? whole : { ...whole, asOf }
+  if (!reading.cacheable) return { ...answer, stored: true }
   // Reading R19: the data that an answer is made of may already be partly through its cache life.
   const lifeMs = Math.min(
     operation.cacheSeconds * 1000,

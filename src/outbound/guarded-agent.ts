@@ -31,11 +31,15 @@ export interface GuardedAgentOptions {
 
 const fiveSeconds = 5000
 const defaultMaxResponseBytes = 64 * 1024
-/** Of one answer with its headers, chunks and interim answers: a chunk of one byte has six. */
+/**
+ * Of one answer with its headers, chunks and interim answers, where its body may not be larger: a chunk of
+ * one byte has six.
+ */
 const maxAnswerBytes = 1024 * 1024
 
 /** One connection pool for guarded requests; it does not follow redirects by itself. Its owner closes it. */
 export function makeGuardedAgent(options: GuardedAgentOptions = {}): Agent {
+  const maxResponseSize = options.maxResponseBytes ?? defaultMaxResponseBytes
   const connect = options.allowPrivate === true ? openConnector(options) : guardedConnector(options)
   return new Agent({
     connect(target, callback) {
@@ -43,7 +47,8 @@ export function makeGuardedAgent(options: GuardedAgentOptions = {}): Agent {
         if (error !== null) return callback(error, null)
         callback(null, socket)
         // After undici, which begins to read in the call before.
-        if (socket instanceof Socket) boundBytes(socket, maxAnswerBytes)
+        if (socket instanceof Socket)
+          boundBytes(socket, Math.max(maxAnswerBytes, 2 * maxResponseSize))
       })
     },
     // One request at a time on a connection, and a smaller parser: its users need no more.
@@ -52,7 +57,7 @@ export function makeGuardedAgent(options: GuardedAgentOptions = {}): Agent {
     pipelining: 1,
     headersTimeout: options.headersTimeoutMs ?? fiveSeconds,
     bodyTimeout: options.bodyTimeoutMs ?? fiveSeconds,
-    maxResponseSize: options.maxResponseBytes ?? defaultMaxResponseBytes,
+    maxResponseSize,
     keepAliveTimeout: 1000,
     keepAliveMaxTimeout: fiveSeconds,
   })

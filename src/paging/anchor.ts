@@ -27,6 +27,8 @@ type Marks = ReadonlyMap<number, Mark>
 export interface Anchor {
   /** What a later snapshot begins with, the first rows among it. */
   readonly begun: SnapshotFacts
+  /** The end of the generation's data where they are read a few times a day only (reading R36). */
+  readonly goodUntil?: number
   /**
    * The time zone and the accounts: with others the rows are not the same. Null: the rows that were shown are
    * not there any more, and only a window at offset 0 begins anew.
@@ -43,6 +45,7 @@ export interface Shown {
   readonly offset: number
   readonly end: number
   readonly now: number
+  readonly goodUntil?: number
   /** How long a snapshot lives. */
   readonly ttlMs: number
 }
@@ -57,7 +60,7 @@ const maxMarks = 1024
  * offset (reading R17), the mark of its reader lives on. Null: there is nothing to store.
  */
 export function addMarks(before: Anchor | null, snapshot: Snapshot, shown: Shown): Anchor | null {
-  const { facts, offset, end, now, ttlMs } = shown
+  const { facts, offset, end, now, ttlMs, goodUntil } = shown
   const { generation, generationAt } = snapshot.facts
   const expiresAt = Math.max(now + ttlMs + anchorLifeMs, before?.expiresAt ?? 0)
   const marks = listAlive(before?.marks ?? new Map(), now)
@@ -75,7 +78,8 @@ export function addMarks(before: Anchor | null, snapshot: Snapshot, shown: Shown
   }
   if (isLater) return { ...before, marks, expiresAt }
   const begun = { ...snapshot.facts, firsts: listFirsts(snapshot) }
-  return { begun, facts, marks, expiresAt }
+  const anchor = { begun, facts, marks, expiresAt }
+  return goodUntil === undefined ? anchor : { ...anchor, goodUntil }
 }
 
 /** Where readers stood last. */

@@ -1,6 +1,7 @@
 /** A snapshot with the bodies of its pages, as a process holds it. */
 import { isPacked, pack } from '#kernel/packed.ts'
-import { makeSnapshot, type Snapshot } from './snapshot.ts'
+import type { DataAge } from '#providers/port.ts'
+import { makeSnapshot, type Snapshot, type SnapshotPage } from './snapshot.ts'
 
 /** A shorter body stays as it came: a compressor's memory costs more than it saves. */
 const leastBytes = 512
@@ -16,12 +17,31 @@ export interface HeldSnapshot {
   readonly snapshot: Snapshot
   /** By the names of their pages; where processes share pages, some may be there only. */
   readonly bodies: Map<string, Uint8Array>
-  /** When it may be used no longer, in milliseconds since the epoch. */
+  /** When it may be used no longer, in milliseconds since the epoch, whatever the age of its pages. */
   readonly expiresAt: number
   /** Where processes share it: its version there, and the names of its pages that are there (share.ts). */
   version: string | null
   readonly saved: Set<string>
 }
+
+/**
+ * The age of what its pages have: the oldest of them, and the earliest end; null where each was read for the
+ * query (reading R36).
+ */
+export function ageOf(lists: readonly (readonly SnapshotPage[])[]): DataAge | null {
+  const ages = lists.flat().flatMap(({ age }) => age ?? [])
+  if (ages.length === 0) return null
+  return {
+    asOf: Math.min(...ages.map(({ asOf }) => asOf)),
+    goodUntil: Math.min(...ages.map(({ goodUntil }) => goodUntil)),
+  }
+}
+
+/** When it may be used no longer. */
+export const endOf = (
+  { expiresAt }: { readonly expiresAt: number },
+  lists: readonly (readonly SnapshotPage[])[],
+): number => Math.min(expiresAt, ageOf(lists)?.goodUntil ?? expiresAt)
 
 /** Numbered pages count only when they were looked at again: until then they are read into a copy. */
 export function copyHeld(held: HeldSnapshot): HeldSnapshot {

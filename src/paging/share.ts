@@ -9,7 +9,7 @@ import { deserialize, serialize } from 'node:v8'
 import { LRUCache } from 'lru-cache'
 import type { CacheStore, SharedSnapshots } from '#fast/port.ts'
 import type { Clock } from '#kernel/time.ts'
-import { type HeldSnapshot, sizeOf } from './hold.ts'
+import { endOf, type HeldSnapshot, sizeOf } from './hold.ts'
 import { makeSnapshot, type SnapshotFacts, type SnapshotPage } from './snapshot.ts'
 
 export interface SharedPlace {
@@ -49,7 +49,8 @@ export function openPlace(options: {
   /** Must be called after each use, because the snapshot may have grown: it is measured anew. */
   function keep(key: string, held: HeldSnapshot): void {
     own.delete(key)
-    own.set(key, held, { ttl: Math.max(1, held.expiresAt - clock.now()) })
+    const ttl = Math.max(1, endOf(held, held.snapshot.listPages()) - clock.now())
+    own.set(key, held, { ttl })
   }
   return {
     own,
@@ -58,10 +59,10 @@ export function openPlace(options: {
     async load(key: string, ttlMs: number) {
       const now = clock.now()
       // More time left than a whole life means that the clock was set back since it began.
-      const isAlive = ({ expiresAt }: StoredSnapshot | HeldSnapshot) =>
-        expiresAt > now && expiresAt <= now + ttlMs + clockSlackMs
+      const isAlive = ({ expiresAt }: { expiresAt: number }, lists: StoredSnapshot['lists']) =>
+        endOf({ expiresAt }, lists) > now && expiresAt <= now + ttlMs + clockSlackMs
       const last = own.get(key)
-      const held = last !== undefined && isAlive(last) ? last : null
+      const held = last !== undefined && isAlive(last, last.snapshot.listPages()) ? last : null
       const found = (await shared?.snapshots.load(key, held?.version ?? null)) ?? { kind: 'none' }
       if (found.kind === 'none' && held !== null) {
         held.saved.clear()
@@ -70,13 +71,13 @@ export function openPlace(options: {
       if (found.kind !== 'found') return { held, version: held?.version ?? null }
       const { version, bytes } = found
       const stored = decode<StoredSnapshot>(bytes)
-      if (stored === null || !isAlive(stored)) return { held: null, version }
+      if (stored === null || !isAlive(stored, stored.lists)) return { held: null, version }
       return { held: toHeld(stored, version, held), version }
     },
 
     /** False: another process saved first; load it. */
     async save(key: string, owner: string, held: HeldSnapshot): Promise<boolean> {
-      const ttlMs = held.expiresAt - clock.now()
+      const ttlMs = Math.max(1, endOf(held, held.snapshot.listPages()) - clock.now())
       if (shared !== null && !(await share(shared, { key, owner, held, ttlMs }))) return false
       keep(key, held)
       return true
@@ -129,7 +130,7 @@ function toHeld(
 }
 
 /** Changes with every change of a stored shape: bytes of another layout are ignored. */
-const layout = 4
+const layout = 5
 
 export const encode = (value: object): Uint8Array => serialize({ layout, value })
 

@@ -5,7 +5,7 @@
  */
 
 import { addPrints, makeFingerprint, type Print } from '#kernel/fingerprint.ts'
-import type { PageCursor, TimeWindow } from '#providers/port.ts'
+import type { DataAge, PageCursor, TimeWindow } from '#providers/port.ts'
 
 export type Cursor = PageCursor | null
 
@@ -23,6 +23,8 @@ export interface SnapshotPage {
   readonly ownRows: number
   /** The last row of any kind; null where pages are not numbered. */
   readonly bottom: Print | null
+  /** Null: it was read for this query. */
+  readonly age: DataAge | null
   /** The place of each row on the page. */
   readonly places: Uint32Array
   readonly times: Float64Array

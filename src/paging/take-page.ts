@@ -81,7 +81,7 @@ export function takePage(source: RowSource, snapshot: Snapshot, read: ReadPage):
     throw new Trouble('moved', 'the pages have fewer or more rows than their total')
   }
   const bottom = printAt(source, snapshot, page, length - 1)
-  const facts = { cursor, next, ahead, total, received, ownRows, bottom }
+  const facts = { cursor, next, ahead, total, received, ownRows, bottom, age: page.age ?? null }
   return { name: randomUUID(), ...facts, ...listRows(source, snapshot, read, repeated) }
 }
 

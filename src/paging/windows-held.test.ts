@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { UpstreamError } from '#providers/failure.ts'
+import type { DataAge } from '#providers/port.ts'
 import {
   makePagedWorld,
   makeSharedMemory,
@@ -301,3 +302,32 @@ test('what a process read while Redis was away does not meet cached windows from
   assert.deepEqual((await stage.ids(two, 0, 8)).slice(0, 2), ['first', 'r 0'])
   assert.equal(stage.epoch, epoch + 1)
 })
+
+for (const isShared of [false, true]) {
+  test(`R36: no window lives longer than the oldest data of it, ${isShared ? 'shared' : 'in one process'}`, async () => {
+    const { world, stage } = makeScene(12)
+    const { reader } = world
+    let age: DataAge = { asOf: stage.now - 3000, goodUntil: stage.now + 2000 }
+    const aged = {
+      ...reader,
+      read: async (...asked: Parameters<typeof reader.read>) => ({
+        ...(await reader.read(...asked)),
+        age,
+      }),
+    }
+    const old = makeStage({ ...world, reader: aged })
+    const shared = isShared ? makeSharedMemory() : undefined
+    const open = () => old.open(shared === undefined ? {} : { shared })
+    const first = await old.window(open(), 0, 3)
+    assert.deepEqual([first.asOf, first.staleAt], [age.asOf, age.goodUntil])
+    const process = open()
+    await old.window(process, 0, 3)
+    const reads = world.reads.length
+    age = { asOf: old.now + 1000, goodUntil: old.now + 9000 }
+    assert.equal((await old.window(process, 3, 6)).asOf, old.now - 3000)
+    old.now += 2000
+    const later = await old.window(process, 0, 3)
+    assert.ok(world.reads.length > reads)
+    assert.equal(later.asOf, age.asOf)
+  })
+}

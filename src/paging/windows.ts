@@ -9,7 +9,7 @@ import { apiError } from '#contract/errors.ts'
 import { makeSeed } from '#kernel/fingerprint.ts'
 import { unpack } from '#kernel/packed.ts'
 import { makeQueue } from '#kernel/queue.ts'
-import type { Clock } from '#kernel/time.ts'
+import type { Clock, Millis } from '#kernel/time.ts'
 import { UpstreamError } from '#providers/failure.ts'
 import { releaseBytes } from '#providers/release-bytes.ts'
 import {
@@ -20,7 +20,7 @@ import {
   makeAnchors,
   refuseChanged,
 } from './anchor.ts'
-import { copyHeld, type HeldSnapshot, packBodies } from './hold.ts'
+import { ageOf, copyHeld, type HeldSnapshot, packBodies } from './hold.ts'
 import { readOn, toRowsFailure } from './read-on.ts'
 import { openPlace, type Place, type SharedPlace } from './share.ts'
 import { type List, makeSnapshot, type SnapshotFacts, type SnapshotPage } from './snapshot.ts'
@@ -69,6 +69,8 @@ export interface Window<Row> {
   readonly complete: boolean
   /** When a cached answer made of it expires, in milliseconds since the epoch. */
   readonly staleAt: number
+  /** Of what the oldest of its pages have; absent where all was read for this query. */
+  readonly asOf?: Millis
 }
 
 export type Windows = ReturnType<typeof openWindows>
@@ -129,8 +131,11 @@ async function readWindow(ask: Ask): Promise<Window<unknown>> {
 }
 
 /** A walk that begins may be shown it: it is of this epoch, and no older than a cached answer may be. */
-const isCurrent = ({ epoch, ttlMs, clock }: Ask, begun: SnapshotFacts): boolean =>
-  begun.generationEpoch === epoch && clock.now() < begun.generationAt + ttlMs
+const isCurrent = (
+  { epoch, ttlMs, clock }: Ask,
+  { begun, goodUntil = Number.POSITIVE_INFINITY }: Pick<Anchor, 'begun' | 'goodUntil'>,
+): boolean =>
+  begun.generationEpoch === epoch && clock.now() < Math.min(begun.generationAt + ttlMs, goodUntil)
 
 /**
  * The anchor's generation comes first where it was shown last: its windows, cached ones too, must not meet
@@ -138,7 +143,9 @@ const isCurrent = ({ epoch, ttlMs, clock }: Ask, begun: SnapshotFacts): boolean 
  */
 function canUse(ask: Ask, facts: SnapshotFacts, anchor: Anchor | null): boolean {
   const isOther = anchor !== null && anchor.begun.generation !== facts.generation
-  if (ask.offset === 0) return isCurrent(ask, facts) && !(isOther && isCurrent(ask, anchor.begun))
+  if (ask.offset === 0) {
+    return isCurrent(ask, { begun: facts }) && !(isOther && isCurrent(ask, anchor))
+  }
   return !(isOther && anchor.begun.generation === anchor.marks.get(ask.offset)?.generation)
 }
 
@@ -157,8 +164,7 @@ async function begin(ask: Ask, anchor: Anchor | null, plan: Plan): Promise<HeldS
   if (anchor !== null && offset > 0 && !canContinue) {
     throw new Trouble('changed', 'the snapshot is gone and cannot be continued')
   }
-  const isContinued =
-    plan !== 'fresh' && canContinue && (offset > 0 || isCurrent(ask, anchor.begun))
+  const isContinued = plan !== 'fresh' && canContinue && (offset > 0 || isCurrent(ask, anchor))
   const now = clock.now()
   const fresh = {
     generation: randomUUID(),
@@ -200,7 +206,10 @@ async function answer(ask: Ask, plan: Plan): Promise<Window<unknown>> {
   // window has no end that could be marked.
   const canCache =
     isMarked && facts.generationEpoch === ask.epoch && (rows.length > 0 || offset === 0)
-  return { rows, seen, complete, staleAt: canCache ? facts.generationAt + ask.ttlMs : 0 }
+  const age = ageOf(snapshot.listPages())
+  const staleAt = Math.min(facts.generationAt + ask.ttlMs, age?.goodUntil ?? Infinity)
+  const window = { rows, seen, complete, staleAt: canCache ? staleAt : 0 }
+  return age === null ? window : { ...window, asOf: age.asOf }
 }
 
 /**
@@ -269,7 +278,9 @@ async function mark(ask: Ask, { snapshot }: HeldSnapshot, end: number): Promise<
   const stored = await anchors.update(name, (anchor) => {
     // The rows that were read, and windows that another epoch or process showed meanwhile, are compared here.
     refuseChanged(anchor, snapshot, offset)
-    return addMarks(anchor, snapshot, { facts, offset, end, now, ttlMs })
+    const age = ageOf(snapshot.listPages())
+    const until = age === null ? {} : { goodUntil: age.goodUntil }
+    return addMarks(anchor, snapshot, { facts, offset, end, now, ttlMs, ...until })
   })
   if (stored === 'conflict') throw new Trouble('contested', 'other processes changed the anchor')
   return stored === 'saved'

@@ -9,6 +9,7 @@ import type { Budget } from './budget.ts'
 import { makeFiskil } from './fiskil/index.ts'
 import type { Adapter, Adapters, UpstreamReport } from './port.ts'
 import type { BudgetLimits } from './provider-facts.ts'
+import type { Readings } from './readings.ts'
 import { makeSnapTrade } from './snaptrade/index.ts'
 import { makeUp } from './up/index.ts'
 
@@ -29,6 +30,8 @@ interface Shared {
   readonly throttle: Budget
   /** Consulted before every call about one account, at a provider that limits these. */
   readonly accountThrottle: Budget
+  /** What was read of a provider that is read only a few times a day. */
+  readonly readings: Readings
 }
 
 type Makers = typeof makers

@@ -2,6 +2,7 @@
  * Whose behalf a call to a provider is on: the login, the connection, and the settings of the call. Every
  * part of the port uses these.
  */
+import type { PersonPresent } from '#contract/actor.ts'
 import type { ConnectionStatus } from '#contract/resources.ts'
 import type { ConnectionId, LoginId, UpstreamId } from '#kernel/ids.ts'
 
@@ -13,6 +14,8 @@ export interface CallContext {
   readonly priority: 'user' | 'background'
   /** Called for each of the provider's answers that is no failure of its server. */
   readonly onAnswer?: () => void
+  /** Absent: no person is known to be present. Present: what is kept is read anew (reading R36). */
+  readonly person?: PersonPresent
 }
 
 /** The credentials of one person at one provider; several connections may share them. */

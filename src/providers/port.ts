@@ -13,7 +13,7 @@ import type {
   Trade,
   Transaction,
 } from '#contract/resources.ts'
-import type { AccountId, ConnectionId, UpstreamId } from '#kernel/ids.ts'
+import type { AccountId, ConnectionId, UpstreamId, UserId } from '#kernel/ids.ts'
 import type { Secret } from '#kernel/secret.ts'
 import type { Micros, Millis, Zone } from '#kernel/time.ts'
 import type { Credentials, Identity, OperatorWords, RevokeOptions } from './credentials.ts'
@@ -224,7 +224,17 @@ export interface TimeWindow {
   readonly isOpen?: boolean
 }
 
+/** How old data are at a provider that is read only a few times a day (reading R36). */
+export interface DataAge {
+  /** When the institution last updated them, as far as the provider says; otherwise when they were read. */
+  readonly asOf: Millis
+  /** They must not be shown after it. */
+  readonly goodUntil: Millis
+}
+
 export interface RowsQuery {
+  /** The owner of the rows: ids that are made of a row's content are the owner's alone (reading R37). */
+  readonly userId: UserId
   readonly login: Login
   readonly connection: ConnectionRef
   /** The requested accounts: all of the connection's, or a single one. */
@@ -263,6 +273,8 @@ export interface RowPage<Row> {
   readonly total: number | null
   /** Rows of the query's connection, including pending ones: they prove that its consent is active. */
   readonly ownRows: number
+  /** Absent: the page was read for this query just now. */
+  readonly age?: DataAge
   /** The body as received: held for later windows of the same query, and parsed again with `open`. */
   readonly body: Uint8Array
   /** Null for rows that are not wanted: pending, or of an account that was not requested. */
@@ -279,6 +291,11 @@ export interface RowReader<Page> {
    * which move while they are read show; 0 where a cursor names the next row.
    */
   readonly overlap: 0 | 1
+  /**
+   * The provider lists rows by account: it is read with exactly one account, and the lists are merged by time
+   * (reading R16). Absent at banks that list all accounts at once.
+   */
+  readonly isByAccount?: true
   read(query: RowsQuery, cursor: PageCursor | null, call: CallContext): Promise<Page>
   /** Parses a body that `read` returned earlier for the same query and cursor. */
   open(query: RowsQuery, cursor: PageCursor | null, body: Uint8Array): Page
@@ -302,6 +319,8 @@ export interface BalanceReading {
   readonly balances: readonly Balance[]
   /** Only for connections whose state is known; an unexplained empty answer shows nothing. */
   readonly consents: readonly ConsentState[]
+  /** Absent: the balances were read for this query just now. */
+  readonly age?: DataAge
 }
 
 export type BalanceReader = (query: BalanceQuery, call: CallContext) => Promise<BalanceReading>

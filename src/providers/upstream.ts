@@ -3,8 +3,12 @@
  * passed on; no redirects; no retries except the one that reading R20c allows. Adapters interpret status
  * codes; URLs with secrets never leave this file.
  */
+
+import type { Dispatcher } from 'undici'
 import type { Provider } from '#contract/resources.ts'
 import { lazily } from '#kernel/lazily.ts'
+import { BlockedAddress } from '#outbound/allowed-address.ts'
+import { makeLateAgent } from '#outbound/late-agent.ts'
 import { UpstreamError } from './failure.ts'
 import type { Pool } from './pool-library.ts'
 import type { CallContext, UpstreamReport } from './port.ts'
@@ -16,6 +20,8 @@ export interface UpstreamRequest {
   readonly route: string
   /** Path below the base URL with its query, sent exactly as given. */
   readonly target: string
+  /** Of a guarded upstream, e.g. `https://example.test`: whose server it is asked. */
+  readonly origin?: string
   readonly headers?: Readonly<Record<string, string>>
   /** Sent as JSON. */
   readonly json?: unknown
@@ -51,9 +57,9 @@ const poolConnections = 64
 const largeBodyBytes = 256 * 1024
 
 /** What all exchanges with one provider share. */
-interface Line extends UpstreamOptions {
+interface Line extends Omit<UpstreamOptions, 'baseUrl'> {
   /** Made, and its library loaded, at the first exchange. */
-  readonly openPool: () => Promise<Pool>
+  readonly openPool: () => Promise<Pick<Dispatcher, 'request'>>
   /** The prefix of every path, from the base URL. */
   readonly prefix: string
   readonly maxBodyBytes: number
@@ -91,6 +97,44 @@ export function makeUpstream(options: UpstreamOptions): Upstream {
     async close() {
       line.closing.abort(new DOMException('the process is stopping', 'AbortError'))
       await pool?.destroy()
+    },
+  }
+}
+
+/** Requests to a server that a person named. */
+export type GuardedUpstream = {
+  /** As an `Upstream` does. An address that is not allowed is `rejected`. */
+  send(
+    request: UpstreamRequest & { readonly origin: string },
+    call: CallContext,
+  ): Promise<UpstreamResponse>
+} & Pick<Upstream, 'close'>
+
+/** @param options `allowPrivate`: also servers on the operator's own network, and plain http. */
+export function makeGuardedUpstream(
+  options: Omit<UpstreamOptions, 'baseUrl'> & { readonly allowPrivate: boolean },
+): GuardedUpstream {
+  const { allowPrivate, timeoutMs, maxBodyBytes = defaultMaxBodyBytes } = options
+  const agent = makeLateAgent({
+    allowPrivate,
+    connectTimeoutMs: timeoutMs,
+    headersTimeoutMs: timeoutMs,
+    bodyTimeoutMs: timeoutMs,
+    maxResponseBytes: maxBodyBytes,
+  })
+  const line: Line = {
+    ...options,
+    openPool: agent.open,
+    prefix: '',
+    maxBodyBytes,
+    closing: new AbortController(),
+    nextTurn: makeTurnstile(),
+  }
+  return {
+    send: (request, call) => send(line, request, call),
+    async close() {
+      line.closing.abort(new DOMException('the process is stopping', 'AbortError'))
+      await agent.close()
     },
   }
 }
@@ -141,6 +185,7 @@ async function once(
   const json = request.json === undefined ? null : JSON.stringify(request.json)
   const pool = await line.openPool()
   const response = await pool.request({
+    ...(request.origin === undefined ? {} : { origin: request.origin }),
     method: request.method,
     path: line.prefix + request.target,
     headers: {
@@ -213,6 +258,14 @@ function toFailure(
   timeoutMs: number,
 ): UpstreamError {
   const cause = error instanceof BodyError ? error.cause : error
+  if (cause instanceof BlockedAddress) {
+    const detail = 'the address of the server leads to a private network'
+    return new UpstreamError(
+      provider,
+      { kind: 'rejected', status: 400, detail, isPersonal: true },
+      error,
+    )
+  }
   if (cause instanceof RangeError || errorCode(cause) === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') {
     return new UpstreamError(
       provider,

@@ -9,7 +9,7 @@ import type { listBalances } from '#contract/operations.ts'
 import { type Balance, Provider } from '#contract/resources.ts'
 import type { AccountId, LoginId } from '#kernel/ids.ts'
 import { parseUuid } from '#kernel/ids.ts'
-import type { BalanceReader } from '#providers/port.ts'
+import type { BalanceReader, BalanceReading } from '#providers/port.ts'
 import type { AccountRow } from '#store/ports/accounts.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { ReadContext, ReadOptions, ReadResult } from './read-context.ts'
@@ -39,9 +39,13 @@ export function makeListBalances(options: ReadOptions) {
         readGroup(options, context, group, readers.get(group.provider) ?? null),
       ),
     )
-    const data = lists.flat()
+    const data = lists.flatMap(({ balances }) => balances)
     const cacheable = data.every((balance) => balance.currentBalance !== null)
-    return { body: { data }, truncated: false, cacheable }
+    const ages = lists.flatMap(({ age }) => age ?? [])
+    if (ages.length === 0) return { body: { data }, truncated: false, cacheable }
+    const asOf = Math.min(...ages.map((age) => age.asOf))
+    const staleAt = Math.min(...ages.map((age) => age.goodUntil))
+    return { body: { data }, truncated: false, cacheable, asOf, staleAt }
   }
 }
 
@@ -117,21 +121,26 @@ async function groupByLogin(
   )
 }
 
+type GroupReading = Pick<BalanceReading, 'balances' | 'age'>
+
+const nothing: GroupReading = { balances: [] }
+
 async function readGroup(
   options: ReadOptions,
   context: ReadContext,
   group: Group,
   read: BalanceReader | null,
-): Promise<readonly Balance[]> {
+): Promise<GroupReading> {
   // Reading R20b: the provider is not called for a revoked connection.
   const asked = group.members.filter((member) => member.connection.status !== 'revoked')
-  const answers =
-    read === null || asked.length === 0 ? [] : await ask(options, context, group, read)
+  const { balances: answers, age } =
+    read === null || asked.length === 0 ? nothing : await ask(options, context, group, read)
   const wanted = new Set(asked.map((member) => member.account.id))
   const balances = answers.filter((balance) => wanted.delete(balance.accountId))
   const answered = new Set(balances.map((balance) => balance.accountId))
   const missing = group.members.filter((member) => !answered.has(member.account.id))
-  return [...balances, ...missing.map((member) => unknownBalance(member.account.id))]
+  const all = [...balances, ...missing.map((member) => unknownBalance(member.account.id))]
+  return age === undefined ? { balances: all } : { balances: all, age }
 }
 
 async function ask(
@@ -139,10 +148,10 @@ async function ask(
   context: ReadContext,
   group: Group,
   read: BalanceReader,
-): Promise<readonly Balance[]> {
+): Promise<GroupReading> {
   const [first] = group.members
   const login = await options.store.logins.get(group.loginId)
-  if (first === undefined || login === null) return []
+  if (first === undefined || login === null) return nothing
   const accounts = group.members.flatMap(({ account, connection }) =>
     connection.status === 'deleting' || connection.status === 'revoked'
       ? []
@@ -166,14 +175,13 @@ async function ask(
     breaker: false,
   }
   try {
-    const reading = await options.guard.run(target, context.signal, (call) =>
+    return await options.guard.run(target, context.signal, (call) =>
       read({ login, accounts }, call),
     )
-    return reading.balances
   } catch (error) {
     if (context.signal.aborted && context.signal.reason?.name !== 'TimeoutError') throw error
     options.onBalanceFailure(error)
-    return []
+    return nothing
   }
 }
 

@@ -45,6 +45,7 @@ export function makeListTrades(options: ReadOptions) {
             scoped: true,
             window,
             zone,
+            userId: context.caller.userId,
           })),
           keyOf: (page, index) => page.tradeKey(index),
         }),

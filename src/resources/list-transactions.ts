@@ -5,6 +5,7 @@ import { apiError } from '#contract/errors.ts'
 import { listTransactions } from '#contract/operations.ts'
 import type { Transaction } from '#contract/resources.ts'
 import { getZone } from '#kernel/time.ts'
+import { toQueries } from '#providers/by-account.ts'
 import type { BankingAdapter, TransactionPage } from '#providers/port.ts'
 import { readDateWindow } from './date-window.ts'
 import type { ReadContext, ReadOptions, ReadResult } from './read-context.ts'
@@ -44,7 +45,12 @@ export function makeListTransactions(options: ReadOptions) {
         toSource: (target) => ({
           provider: target.provider,
           reader: bankOf(options, target).transactions,
-          queries: [{ ...target, window, zone }],
+          queries: toQueries(bankOf(options, target), {
+            ...target,
+            window,
+            zone,
+            userId: context.caller.userId,
+          }),
         }),
         confirmEmpty: (target, call) =>
           bankOf(options, target).confirmEmpty(target.login, target.connection, call),

@@ -35,6 +35,8 @@ export interface ReadResult<Body> {
   readonly cacheable: boolean
   /** When the oldest part expires; it must not be cached longer. Absent: all parts are fresh. */
   readonly staleAt?: Millis
+  /** When the institution last updated the oldest part, for `X-Data-As-Of`; absent: not known. */
+  readonly asOf?: Millis
 }
 
 /** A complete, cacheable reading. */

@@ -47,7 +47,9 @@ export async function readRows<Page extends RowPage<unknown>>(
       readWindow({ options, context, request, target: current, call }),
     ),
   )
-  return { ...toReading(request, window, finish), staleAt: window.staleAt }
+  const { staleAt, asOf } = window
+  const reading = { ...toReading(request, window, finish), staleAt }
+  return asOf === undefined ? reading : { ...reading, asOf }
 }
 
 /** One request to the provider. */

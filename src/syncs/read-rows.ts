@@ -4,9 +4,10 @@
  * throws the adapters' UpstreamError.
  */
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
-import type { AccountId } from '#kernel/ids.ts'
+import type { AccountId, UserId } from '#kernel/ids.ts'
 import { type Millis, toMicros, type Zone } from '#kernel/time.ts'
 import { type PageRow, readEvery } from '#paging/read-every.ts'
+import { toQueries } from '#providers/by-account.ts'
 import { doubtEmpty } from '#providers/doubt-empty.ts'
 import { UpstreamError } from '#providers/failure.ts'
 import type {
@@ -24,6 +25,7 @@ import { type EventObject, toTradeObject, toTransactionObject } from './event-ob
 import { SyncError } from './failure.ts'
 
 export interface RowsSource {
+  readonly userId: UserId
   readonly adapter: Adapter
   readonly login: Login
   readonly connection: ConnectionRef
@@ -55,7 +57,7 @@ export async function readSyncRows(
   call: CallContext,
   take: (row: ReadRow) => void,
 ): Promise<void> {
-  const { adapter, login, connection, accounts, zone } = source
+  const { adapter, userId, login, connection, accounts, zone } = source
   let taken = 0
   async function takeAll<Row>(
     rows: readonly Row[],
@@ -68,7 +70,7 @@ export async function readSyncRows(
     }
   }
   const [from, to] = [toMicros(range.from), toMicros(range.now)]
-  const shared = { login, connection, zone }
+  const shared = { userId, login, connection, zone }
   const onEndless = () => new SyncError('too_large', 'The provider’s pages do not end')
   if (adapter.category === 'banking') {
     const window = { from, to, isOpen: true }
@@ -76,7 +78,7 @@ export async function readSyncRows(
       source: {
         provider: adapter.provider,
         reader: patient(adapter.transactions),
-        queries: [{ ...shared, accounts, scoped: false, window }],
+        queries: toQueries(adapter, { ...shared, accounts, scoped: false, window }),
       },
       call,
       onEndless,

@@ -1,5 +1,6 @@
 /** What a run is about, as the store has it: the connection, its login, its accounts, the user's zone. */
 import { LeaseLostError } from '#jobs/lease.ts'
+import type { UserId } from '#kernel/ids.ts'
 import { getZone, type Zone } from '#kernel/time.ts'
 import { consentGone } from '#providers/failure.ts'
 import type { AccountRef, ConnectionRef, Login } from '#providers/port.ts'
@@ -8,6 +9,7 @@ import { SyncError } from './failure.ts'
 import type { SyncOptions } from './options.ts'
 
 export interface SyncTarget {
+  readonly userId: UserId
   readonly connection: ConnectionRef
   readonly login: Login
   readonly accounts: readonly AccountRef[]
@@ -35,6 +37,7 @@ export async function findSyncTarget(
   const accounts = await store.accounts.listByConnection(userId, connectionId)
   const { upstreamUserId, secret, version } = login
   return {
+    userId,
     connection: { id, status, upstreamId },
     login: { id: login.id, upstreamUserId, secret, version },
     accounts: accounts.map((account) => ({

@@ -14,6 +14,7 @@ import type { LinkingRequest } from '#providers/linking.ts'
 import type { Adapter, CallContext, Login } from '#providers/port.ts'
 import { type Sandbox, startSandbox } from '#sandbox/start.ts'
 import { startBrowser, type TestBrowser } from '#tests/support/browser.ts'
+import { openReadings } from '#tests/support/readings.ts'
 
 const clock = { now: () => Date.now() }
 const call: CallContext = { signal: new AbortController().signal, priority: 'user' }
@@ -38,6 +39,7 @@ before(async () => {
     clock,
     report: { exchange: () => {}, alert: ({ detail }) => assert.fail(detail), oddity: () => {} },
     budget: () => async () => ({ allowed: true }),
+    readings: openReadings(clock),
   })
 })
 after(async () => {

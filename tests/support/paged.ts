@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import type { CachedAnswer } from '#fast/port.ts'
-import type { AccountId, ConnectionId, LoginId, UpstreamId } from '#kernel/ids.ts'
+import type { AccountId, ConnectionId, LoginId, UpstreamId, UserId } from '#kernel/ids.ts'
 import { addMicros, getZone, toMicros } from '#kernel/time.ts'
 import type { SharedPlace } from '#paging/share.ts'
 import type { AccountRef, CallContext, RowPage, RowReader, RowsQuery } from '#providers/port.ts'
@@ -53,6 +53,7 @@ export function makePagedQuery(stream: number): RowsQuery {
     currency: 'AUD',
   }
   return {
+    userId: 'user' as UserId,
     login: { id: 'login' as LoginId, upstreamUserId: 'u', secret: null, version: 1 },
     connection: {
       id: 'connection' as ConnectionId,

@@ -14,6 +14,7 @@ const account: AccountRef = {
 /** All trades of one account; `zone`: that of the user, a name of the IANA database. */
 export function makeTradeQuery(zone: string): RowsQuery {
   return {
+    userId: newId(),
     login: { id: newId(), upstreamUserId: 'u', secret: 's', version: 1 },
     connection: { id: account.connectionId, upstreamId: upstreamId('c-1'), status: 'active' },
     accounts: [account],

@@ -4,6 +4,7 @@ import { makeAdapters } from '#providers/adapters.ts'
 import { makeGuard } from '#providers/guard.ts'
 import { makeMetrics } from '#src/telemetry/metrics.ts'
 import type { SyncOptions } from '#syncs/options.ts'
+import { openReadings } from '#tests/support/readings.ts'
 import type { Service } from '#tests/support/service.ts'
 import { makeEvents } from '#webhooks/envelope.ts'
 
@@ -17,6 +18,7 @@ export function makeSyncDeps(t: TestContext, { app, clock, sandbox }: Service): 
     clock,
     report: metrics,
     budget: () => async () => ({ allowed: true }),
+    readings: openReadings(clock),
   })
   t.after(async () => {
     await Promise.all(Object.values(adapters).map((adapter) => adapter.close()))

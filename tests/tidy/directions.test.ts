@@ -1,7 +1,7 @@
 /**
- * The direction of the rooms: kernel ← contract, jobs ← store, providers ← fast, paging ← auth, connections,
- * resources, syncs, webhooks ← gate ← telemetry, usage ← doors ← app. Whoever imports against it, or from a
- * sibling, has put a rule into the wrong room.
+ * The direction of the rooms: kernel ← contract, jobs, outbound ← store, providers ← fast, paging ← auth,
+ * connections, resources, syncs, webhooks ← gate ← telemetry, usage ← doors ← app. Whoever imports against
+ * it, or from a sibling, has put a rule into the wrong room.
  */
 import assert from 'node:assert/strict'
 import { dirname, join } from 'node:path/posix'
@@ -12,10 +12,10 @@ const ranks: Readonly<Record<string, number>> = {
   kernel: 0,
   contract: 1,
   jobs: 1,
+  outbound: 1,
   exports: 2,
   store: 2,
   providers: 2,
-  outbound: 2,
   fast: 3,
   paging: 3,
   auth: 4,
@@ -243,7 +243,7 @@ const homes: Readonly<Record<string, RegExp>> = {
   kysely: /^src\/store\/(?!ports\/)/,
   'node:sqlite': /^src\/store\/(?:engine|copy)\//,
   ioredis: /^src\/fast\//,
-  'lru-cache': /^src\/(?:fast|gate|paging|connections|doors\/(?:rest|mcp))\//,
+  'lru-cache': /^src\/(?:fast|gate|paging|providers|connections|doors\/(?:rest|mcp))\//,
   nodemailer: /^src\/mail\/smtp\.ts$/,
   pino: /^src\/telemetry\/log\.ts$/,
   'pino-pretty': /^src\/telemetry\/log\.ts$/,

@@ -129,8 +129,8 @@ function toPart({ params }: FastifyRequest): SignedInRequest['part'] {
 }
 
 /** The person as the actor of a change. */
-export function toBy({ user, session, address }: SignedIn): By<Person> {
-  return { actor: { kind: 'person', userId: user.id, sessionId: session.id, address } }
+export function toBy({ user, session, address, person }: SignedIn): By<Person> {
+  return { actor: { kind: 'person', userId: user.id, sessionId: session.id, address }, person }
 }
 
 /** The IANA name of the person's zone. */

@@ -5,6 +5,7 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { formTokenOf, isFormToken, type Session, type Sessions } from '#auth/sign-in/sessions.ts'
+import type { PersonPresent } from '#contract/actor.ts'
 import type { StoreReader } from '#store/ports/reader.ts'
 import type { UserRow } from '#store/ports/users.ts'
 import type { AllowedHosts } from '../allowed-hosts.ts'
@@ -13,6 +14,8 @@ import type { Cookies } from './cookies.ts'
 export interface Visit {
   /** The network address of the browser. */
   readonly address: string
+  /** What a provider may be told of the person's browser while they are present. */
+  readonly person: PersonPresent
   readonly session: Session | null
   readonly user: UserRow | null
   /** Goes into every form as the hidden field `token`. */
@@ -42,6 +45,19 @@ export interface Visits {
   ): Promise<Visit | null>
 }
 
+/** None of them holds a secret of ours: cookies and forms stay here. */
+const told = ['user-agent', 'accept', 'accept-charset', 'accept-encoding', 'accept-language']
+/** A longer value is left out. */
+const maxToldLength = 1024
+
+function pickHeaders({ headers }: FastifyRequest): PersonPresent['headers'] {
+  const picked = told.flatMap((name): [string, string][] => {
+    const value = headers[name]
+    return typeof value === 'string' && value.length <= maxToldLength ? [[name, value]] : []
+  })
+  return Object.fromEntries(picked)
+}
+
 export interface VisitOptions {
   readonly store: Pick<StoreReader, 'users'>
   readonly sessions: Sessions
@@ -54,14 +70,15 @@ export function makeVisits(options: VisitOptions): Visits {
   const { store, sessions, cookies, names } = options
   async function begin(request: FastifyRequest, reply: FastifyReply): Promise<Visit> {
     const address = options.addressOf(request)
+    const person = { address, headers: pickHeaders(request) }
     const token = cookies.session(request)
     const session = await sessions.find(token)
     const user = session === null ? null : await store.users.find(session.userId)
     if (user === null || token === null) {
       const formToken = formTokenOf(cookies.visitor(request, reply))
-      return { address, session: null, user: null, formToken }
+      return { address, person, session: null, user: null, formToken }
     }
-    return { address, session, user, formToken: formTokenOf(token, user.id) }
+    return { address, person, session, user, formToken: formTokenOf(token, user.id) }
   }
 
   return {

@@ -172,7 +172,7 @@ function goOn(
 
 function succeed(lane: Lane, { response, progress }: Call, answer: Answer): void {
   progress.cache = answer.cache
-  lane.writer.ok(response, progress, answer.body, answer.truncated)
+  lane.writer.ok(response, progress, answer)
   finish(lane, progress, 200, null)
 }
 

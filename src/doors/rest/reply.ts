@@ -7,8 +7,8 @@ import type { ServerResponse } from 'node:http'
 import type { ApiError } from '#contract/errors.ts'
 import { toEnvelope } from '#contract/errors.ts'
 import type { WindowState } from '#fast/port.ts'
-import type { CacheResult } from '#gate/gate.ts'
-import type { Clock } from '#kernel/time.ts'
+import type { Answer, CacheResult } from '#gate/gate.ts'
+import { type Clock, toIso } from '#kernel/time.ts'
 import { toRateTexts } from '../refusal.ts'
 
 export interface ReplyFacts {
@@ -34,7 +34,7 @@ export interface StaticPage {
 }
 
 export interface ReplyWriter {
-  ok(response: ServerResponse, facts: ReplyFacts, body: Uint8Array, truncated: boolean): void
+  ok(response: ServerResponse, facts: ReplyFacts, answer: Answer): void
   error(response: ServerResponse, facts: ReplyFacts, error: ApiError): void
   /** 404 for a person: the headers of an unknown path, and the page. */
   page(response: ServerResponse, facts: ReplyFacts, page: StaticPage): void
@@ -44,11 +44,12 @@ export function makeReplyWriter(clock: Clock, docsUrl: () => string): ReplyWrite
   const texts = new WeakMap<Uint8Array, string>()
   const context: HeaderContext = { clock, docsUrl }
   return {
-    ok(response, facts, body, truncated) {
+    ok(response, facts, { body, truncated, asOf }) {
       const headers = commonHeaders(context, facts, body.length, json)
       // Writing to a disconnected client would emit an error event without a listener.
       if (response.destroyed) return
       if (truncated) headers.push('X-Service-Truncated', 'true')
+      if (asOf !== undefined) headers.push('X-Data-As-Of', toIso(asOf))
       response.writeHead(200, headers)
       const text = facts.cache === 'HIT' ? textOf(texts, body) : null
       if (text === null) response.end(body)

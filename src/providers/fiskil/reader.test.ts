@@ -21,6 +21,7 @@ const account: AccountRef = {
   currency: 'AUD',
 }
 const query: RowsQuery = {
+  userId: newId(),
   login: { id: newId(), upstreamUserId: 'eu_1', secret: null, version: 1 },
   connection: { id: connectionId, upstreamId: upstreamId('arr-1'), status: 'active' },
   accounts: [account],

@@ -127,6 +127,7 @@ export function scopedQuery(
 ): RowsQuery {
   const { connection, refs } = connectionOf([account])
   return {
+    userId: newId(),
     login: loginFor(name),
     connection,
     accounts: refs,

@@ -113,6 +113,7 @@ export function link(setting: Setting, name: string, consentIndex = 0): Linked {
 
 export function makeQuery(linked: Linked, fields: Partial<RowsQuery> = {}): RowsQuery {
   return {
+    userId: newId(),
     ...linked,
     scoped: false,
     window: { from: null, to: null },

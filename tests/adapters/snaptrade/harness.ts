@@ -117,6 +117,7 @@ export function aim(person: SnapTradePerson, connectionIndex = 0, accountIndex =
   const reference = accountRef(account, ref)
   const login = loginOf(person)
   const query: RowsQuery = {
+    userId: newId(),
     login,
     connection: ref,
     accounts: [reference],

@@ -148,6 +148,7 @@ export function scopedQuery(
 ): RowsQuery {
   const { connection, refs } = connectionOf(personOf(ground, name), [firstAccount(ground, name)])
   return {
+    userId: newId(),
     login: loginFor(ground, name),
     connection,
     accounts: refs,

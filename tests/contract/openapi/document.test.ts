@@ -159,6 +159,8 @@ test('every answer shows the headers of the contract', () => {
     assert.equal(names.includes('Retry-After'), status === 429 || status === 503)
     assert.equal(names.includes('WWW-Authenticate'), status === 401)
     assert.equal(names.includes('X-Service-Truncated'), status === 200 && truncates)
+    const tells = truncates || ['/v1/balances', '/v1/holdings'].includes(operation.path)
+    assert.equal(names.includes('X-Data-As-Of'), status === 200 && tells)
     for (const name of ['Deprecation', 'Sunset', 'Link'])
       assert.equal(names.includes(name), isTransactions, `${operation.path} ${status} ${name}`)
   }

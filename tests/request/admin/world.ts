@@ -38,6 +38,7 @@ import { contentType, makeRegistry, type Registry } from '#telemetry/registry.ts
 import { makeSqlitePlace } from '#tests/contract/store/place.ts'
 import { checkAdminAnswer } from '#tests/support/admin-answers.ts'
 import { openByMail } from '#tests/support/by-mail.ts'
+import { openReadings } from '#tests/support/readings.ts'
 import { makeReadLimits } from '#usage/limits-left.ts'
 import { makeReadUsage } from '#usage/report.ts'
 import { makeWebhooks } from '#webhooks/webhooks.ts'
@@ -347,6 +348,7 @@ function connect(access: ProviderAccess, clock: StillClock) {
     clock,
     report: { exchange: () => {}, alert: () => {}, oddity: () => {} },
     budget: () => async () => ({ allowed: true }),
+    readings: openReadings(clock),
   })
 }
 

@@ -5,6 +5,7 @@ import { makeAdapters } from '#providers/adapters.ts'
 import type { Adapters, BankingAdapter } from '#providers/port.ts'
 import { type Sandbox, startSandbox } from '#sandbox/start.ts'
 import { plantBank } from '#tests/support/bank.ts'
+import { openReadings } from '#tests/support/readings.ts'
 import { codeOf, makeStillClock, type Service, startService } from '#tests/support/service.ts'
 
 let service: Service
@@ -18,6 +19,7 @@ before(async () => {
     clock,
     report: { exchange: () => {}, alert: () => {}, oddity: () => {} },
     budget: () => async () => ({ allowed: true }),
+    readings: openReadings(clock),
   })
   service = await startService({ clock, adapters: withoutBalances(adapters) })
 })

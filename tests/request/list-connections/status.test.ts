@@ -10,6 +10,7 @@ import type { ConnectionStatus } from '#contract/resources.ts'
 import { makeAdapters } from '#providers/adapters.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import { linkBroker, position } from '#tests/support/broker.ts'
+import { openReadings } from '#tests/support/readings.ts'
 import { type Service, type ServiceUser, startService } from '#tests/support/service.ts'
 
 let service: Service
@@ -197,6 +198,7 @@ async function withSecondProcess(work: (connections: Connections) => Promise<voi
     clock: service.clock,
     report: { exchange: nothing, alert: nothing, oddity: nothing },
     budget: () => async () => ({ allowed: true }),
+    readings: openReadings(service.clock),
   })
   const report = { deletion: nothing, linking: nothing, notListening: nothing, failedLate: nothing }
   const { store, kv } = service.app

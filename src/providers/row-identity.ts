@@ -1,0 +1,48 @@
+/**
+ * The identity of a row by its content, where a provider issues its ids anew or repeats them (reading R37):
+ * the account, the day, what the bank says of the row, and its number among equal rows of that day. The same
+ * content has the same id whenever it is read, and another one for another user.
+ */
+import { createHmac } from 'node:crypto'
+import type { Provider } from '#contract/resources.ts'
+import type { AccountId, UserId } from '#kernel/ids.ts'
+
+/** What a row is known by. */
+export interface RowContent {
+  /** Ours, because the provider's ids of accounts change too. */
+  readonly account: AccountId
+  /** `YYYY-MM-DD`: the provider's own day of the row, not that of the user's zone. */
+  readonly day: string
+  /** Amount, currency and the bank's text, in an order that never changes. */
+  readonly parts: readonly string[]
+}
+
+export interface RowIdentity {
+  /**
+   * The id of the next row with this content: `<provider>_tx_` and 26 letters and digits (130 bits). Equal
+   * rows are numbered in the order in which they are given, so all rows of a day must be given to one
+   * identity, in the order of the bank.
+   */
+  next(content: RowContent): string
+}
+
+/** Letters and digits without those that look alike (RFC 4648 has others): 32 of them. */
+const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
+const idLength = 26
+
+export function makeRowIdentity(provider: Provider, userId: UserId): RowIdentity {
+  const seen = new Map<string, number>()
+  return {
+    next({ account, day, parts }) {
+      const content = JSON.stringify([account, day, ...parts])
+      const ordinal = (seen.get(content) ?? 0) + 1
+      seen.set(content, ordinal)
+      const digest = createHmac('sha256', userId).update(`${ordinal} ${content}`).digest()
+      return `${provider}_tx_${toText(digest)}`
+    },
+  }
+}
+
+/** Five bits of each of the first 26 bytes: any of them is as random as another. */
+const toText = (digest: Uint8Array): string =>
+  Array.from(digest.subarray(0, idLength), (byte) => alphabet[byte & 31]).join('')
