@@ -130,7 +130,12 @@ async function measureDeliveries({ deliveries }: Store, now: number, items: numb
     backlog: [] as number[],
   }
   for (let done = 0; done < items; ) {
-    const options = { now, leaseMs, limit: Math.min(endpointsAtOnce, items - done), ailing: false }
+    const options = {
+      now,
+      leaseMs,
+      limit: Math.min(endpointsAtOnce, items - done),
+      unhealthy: false,
+    }
     const claimed = await timed(times.claim, () => deliveries.claimEndpoints(options))
     if (claimed.length === 0) break
     done += claimed.length
@@ -148,8 +153,8 @@ type Delivery = AttemptResult['deliveryId']
 
 function deliver(deliveries: DeliveryStore, lease: string, deliveryId: Delivery, at: number) {
   const attempt = { at, status: 200, failure: null, durationMs: 1, response: null }
-  const verdict = { kind: 'succeeded' } as const
-  const result = { lease, deliveryId, attempt, verdict, holdUntil: null, health: () => healthy }
+  const decision = { kind: 'succeeded' } as const
+  const result = { lease, deliveryId, attempt, decision, holdUntil: null, health: () => healthy }
   return deliveries.record([result])
 }
 

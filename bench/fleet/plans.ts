@@ -108,11 +108,11 @@ function listSteps(engine: Engine, now: number): readonly Step[] {
     ],
     ['measure syncs', () => syncs.readBacklog(now)],
     ['sweep runs', () => syncs.sweepRuns({ before: now - 86_400_000, limit: 500 })],
-    ['claim ailing endpoints', () => deliveries.claimEndpoints({ ...claim, ailing: true })],
+    ['claim unhealthy endpoints', () => deliveries.claimEndpoints({ ...claim, unhealthy: true })],
     [
       'claim endpoints',
       async () => {
-        const [claimed] = await deliveries.claimEndpoints({ ...claim, ailing: false })
+        const [claimed] = await deliveries.claimEndpoints({ ...claim, unhealthy: false })
         if (claimed === undefined) throw new Error('no endpoint is due')
         lease = claimed.lease
         endpoint = claimed.endpoint.id

@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isIP } from 'node:net'
-import type { Applicant } from '#gate/admit.ts'
+import type { UnidentifiedClient } from '#gate/admit.ts'
 import { tokenPrefix } from '#gate/bearer.ts'
 import { toCredential } from '#gate/credential.ts'
 import { toVisitor } from '#gate/throttle.ts'
@@ -75,8 +75,8 @@ export function isNamed(name: string, lower: string): boolean {
 /** The client of a request, computed once per connection and again when a header that it needs changes. */
 export function makeApplicantReader(
   isTrusted: IsTrustedProxy,
-): (request: IncomingMessage) => Applicant {
-  interface Known extends Applicant {
+): (request: IncomingMessage) => UnidentifiedClient {
+  interface Known extends UnidentifiedClient {
     readonly authorization: string | undefined
     readonly forwarded: string
   }

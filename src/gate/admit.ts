@@ -20,7 +20,7 @@ import {
  * The requester before identification: the same object for every request of a connection with the same
  * headers.
  */
-export interface Applicant {
+export interface UnidentifiedClient {
   readonly credential: Credential
   readonly visitor: ClientWindows
 }
@@ -34,8 +34,8 @@ export type Admission =
 
 export interface Admit {
   /** The caller of a key that was found good within the last second, synchronously; null: call `admit`. */
-  recall(applicant: Applicant): Caller | null
-  admit(applicant: Applicant): Promise<Admission>
+  recall(client: UnidentifiedClient): Caller | null
+  admit(client: UnidentifiedClient): Promise<Admission>
 }
 
 /**
@@ -63,16 +63,16 @@ export function makeAdmission(options: AdmissionOptions): Admit {
   const waitedFor = new Map<string, Promise<Admission>>()
   return {
     recall: ({ credential }) => identify.recall(credential),
-    async admit(applicant) {
-      const { credential, visitor } = applicant
+    async admit(client) {
+      const { credential, visitor } = client
       const known = identify.recall(credential)
       if (known !== null) return { kind: 'in', caller: known }
-      if (credential.hash === null) return lookPaying(options, applicant)
-      if (good.has(credential.digest)) return lookFreely(options, applicant)
+      if (credential.hash === null) return identifyCounted(options, client)
+      if (good.has(credential.digest)) return identifyUncounted(options, client)
       const name = visitor.own + credential.digest
       const ahead = waitedFor.get(name)
-      if (ahead !== undefined) return follow(options, ahead, applicant)
-      const admission = lookPaying(options, applicant)
+      if (ahead !== undefined) return follow(options, ahead, client)
+      const admission = identifyCounted(options, client)
       waitedFor.set(name, admission)
       try {
         return await admission
@@ -83,8 +83,11 @@ export function makeAdmission(options: AdmissionOptions): Admit {
   }
 }
 
-async function lookPaying(options: AdmissionOptions, applicant: Applicant): Promise<Admission> {
-  const { credential, visitor } = applicant
+async function identifyCounted(
+  options: AdmissionOptions,
+  client: UnidentifiedClient,
+): Promise<Admission> {
+  const { credential, visitor } = client
   const reservation = await options.throttle.reserve(visitor)
   if (!reservation.allowed) return limit(reservation)
   try {
@@ -102,15 +105,18 @@ async function lookPaying(options: AdmissionOptions, applicant: Applicant): Prom
  * Looks up a token that was valid before without reserving a point; a point is taken only if it is no longer
  * valid.
  */
-async function lookFreely(options: AdmissionOptions, applicant: Applicant): Promise<Admission> {
+async function identifyUncounted(
+  options: AdmissionOptions,
+  client: UnidentifiedClient,
+): Promise<Admission> {
   try {
-    return { kind: 'in', caller: await options.identify.find(applicant.credential) }
+    return { kind: 'in', caller: await options.identify.find(client.credential) }
   } catch (error) {
     if (isBadCredentials(error)) {
-      options.good.delete(applicant.credential.digest)
-      return charge(options, applicant, error)
+      options.good.delete(client.credential.digest)
+      return charge(options, client, error)
     }
-    return { kind: 'unknown', window: await options.throttle.peek(applicant.visitor), error }
+    return { kind: 'unknown', window: await options.throttle.peek(client.visitor), error }
   }
 }
 
@@ -118,17 +124,17 @@ async function lookFreely(options: AdmissionOptions, applicant: Applicant): Prom
 async function follow(
   options: AdmissionOptions,
   ahead: Promise<Admission>,
-  applicant: Applicant,
+  client: UnidentifiedClient,
 ): Promise<Admission> {
   const admission = await ahead
   switch (admission.kind) {
     case 'in':
       // Looked up again, since rows may have changed meanwhile (reading R27); usually the key is cached by
       // now.
-      return lookFreely(options, applicant)
+      return identifyUncounted(options, client)
     case 'unknown':
       return isBadCredentials(admission.error)
-        ? charge(options, applicant, admission.error)
+        ? charge(options, client, admission.error)
         : admission
     default:
       return admission
@@ -140,7 +146,7 @@ async function follow(
  */
 async function charge(
   { throttle }: AdmissionOptions,
-  { visitor }: Applicant,
+  { visitor }: UnidentifiedClient,
   error: unknown,
 ): Promise<Admission> {
   const reservation = await throttle.reserve(visitor)

@@ -76,7 +76,7 @@ export interface CallerRequest {
 }
 
 /** How far a request came in fast state. */
-export interface Passage {
+export interface CheckedRequest {
   /** Known by rows that are current as far as fast state knows. */
   readonly caller: Caller
   readonly admitted: Exclude<Admitted, Unsure>
@@ -91,16 +91,16 @@ export interface Gate {
   entitle(caller: Caller, access: Access): void
   /**
    * Steps 4 to 7 of reading R3 at once: the caller's window, the plan, what the door refuses, a place among
-   * the requests in flight, the cache. `finish` must follow. A hit in the in-process cache is returned
+   * the requests in flight, the cache. `answer` must follow. A hit in the in-process cache is returned
    * synchronously, without a promise.
    */
-  pass(asked: CallerRequest): Maybe<Passage>
+  check(asked: CallerRequest): Maybe<CheckedRequest>
   /**
-   * The answer of a passage whose window allowed the request: from the cache, or computed. Throws the refusal
+   * The answer of a checked whose window allowed the request: from the cache, or computed. Throws the refusal
    * as an ApiError, and what fails after the cache was queried as a GateError.
    */
-  finish(asked: CallerRequest, passage: Passage): Maybe<Answer>
-  /** Another answer for a request that was counted: `pass` and `finish` without its window. */
+  answer(asked: CallerRequest, checked: CheckedRequest): Maybe<Answer>
+  /** Another answer for a request that was counted: `check` and `answer` without its window. */
   answerAgain(asked: CallerRequest): Maybe<Answer>
 }
 
@@ -128,15 +128,15 @@ export function makeGate(options: GateOptions): Gate {
       const refusal = judgePlan(parts, caller, access)
       if (refusal !== null) throw refusal
     },
-    pass(asked) {
+    check(asked) {
       const window = parts.names(asked.caller)[asked.operation.bucket]
-      return pass(parts, asked, window)
+      return check(parts, asked, window)
     },
-    finish: (asked, passage) => settle(parts, asked, passage),
+    answer: (asked, checked) => answer(parts, asked, checked),
     answerAgain(asked) {
-      const passing = pass(parts, asked, null)
-      if (passing instanceof Promise) return passing.then((late) => settle(parts, asked, late))
-      return settle(parts, asked, passing)
+      const checking = check(parts, asked, null)
+      if (checking instanceof Promise) return checking.then((late) => answer(parts, asked, late))
+      return answer(parts, asked, checking)
     },
   }
 }
@@ -151,12 +151,12 @@ function judgePlan({ plans, clock }: Parts, { plan }: Caller, access: Access): A
  * A request that is not allowed is counted, and reaches neither places nor cache. `isAgain`: its rows were
  * read again since its first step.
  */
-function pass(
+function check(
   parts: Parts,
   asked: CallerRequest,
   window: AdmitRequest['window'],
   isAgain = false,
-): Maybe<Passage> {
+): Maybe<CheckedRequest> {
   const { caller, operation, rawQuery } = asked
   const { userId, epoch, edition } = caller
   const refusal = judgePlan(parts, caller, operation.access) ?? asked.refusal
@@ -167,11 +167,11 @@ function pass(
     owner: userId,
     edition,
   })
-  const toPassage = (admitted: Admitted): Maybe<Passage> => {
+  const toChecked = (admitted: Admitted): Maybe<CheckedRequest> => {
     if (admitted.kind !== 'unsure') return { caller, admitted, refusal }
-    return passAgain(parts, asked, isAgain ? { ...admitted, edition: null } : admitted)
+    return checkAgain(parts, asked, isAgain ? { ...admitted, edition: null } : admitted)
   }
-  return admitting instanceof Promise ? admitting.then(toPassage) : toPassage(admitting)
+  return admitting instanceof Promise ? admitting.then(toChecked) : toChecked(admitting)
 }
 
 /**
@@ -179,11 +179,11 @@ function pass(
  * counting. When they change once more meanwhile, they are read for this request alone, so that the third
  * step is the last one.
  */
-async function passAgain(
+async function checkAgain(
   parts: Parts,
   asked: CallerRequest,
   { window, edition }: Extract<Admitted, Unsure>,
-): Promise<Passage> {
+): Promise<CheckedRequest> {
   let caller: Caller
   try {
     caller = await parts.renew(asked.caller, edition)
@@ -191,15 +191,15 @@ async function passAgain(
     if (!(error instanceof Error)) throw error
     return { caller: asked.caller, admitted: { kind: 'counted', window }, refusal: error }
   }
-  const passage = await pass(parts, { ...asked, caller }, null, true)
-  const { admitted } = passage
-  return admitted.kind === 'refused' ? passage : { ...passage, admitted: { ...admitted, window } }
+  const checked = await check(parts, { ...asked, caller }, null, true)
+  const { admitted } = checked
+  return admitted.kind === 'refused' ? checked : { ...checked, admitted: { ...admitted, window } }
 }
 
-function settle(
+function answer(
   parts: Parts,
   asked: CallerRequest,
-  { caller, admitted, refusal }: Passage,
+  { caller, admitted, refusal }: CheckedRequest,
 ): Maybe<Answer> {
   switch (admitted.kind) {
     case 'hit':

@@ -7,11 +7,11 @@
 import { holdLease } from '#jobs/lease.ts'
 import type { ClaimedEndpoint, DueDelivery } from '#store/ports/deliveries.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
-import { makeKeepAttempt, makeRelease } from './keep-attempt.ts'
 import { endpointLeaseMs, renewEveryMs } from './lease.ts'
 import type { DeliverOptions } from './options.ts'
 import { postTimeoutMs } from './post.ts'
 import { makeReadBody } from './read-body.ts'
+import { makeRelease, makeSaveAttempt } from './save-attempt.ts'
 import type { Claim, SendDeliveryOptions } from './send-delivery.ts'
 import { isAiling, maxInFlight, sendRound } from './send-round.ts'
 
@@ -37,7 +37,7 @@ interface Choice {
 export function makeDeliver(given: DeliverOptions) {
   const options: SendDeliveryOptions = {
     ...given,
-    keepAttempt: makeKeepAttempt(given),
+    saveAttempt: makeSaveAttempt(given),
     readBody: makeReadBody(given.store.events),
   }
   const release = makeRelease(given)
@@ -64,7 +64,7 @@ export function makeDeliver(given: DeliverOptions) {
         return !stop.aborted && !isLate && held.lasts(postTimeoutMs + slackMs)
       })
     } catch (error) {
-      wait = { notBefore: options.clock.now() + restMs, ofAiling: false }
+      wait = { notBefore: options.clock.now() + restMs, ofUnhealthy: false }
       options.report.failed('webhook-delivery', error)
     } finally {
       unsubscribe()
@@ -90,10 +90,10 @@ function toClaim(claimed: ClaimedEndpoint, lost: AbortSignal): Claim {
 /** Until when the endpoint waits after its release (`DeliveryStore.release`). */
 interface Wait {
   readonly notBefore: number
-  readonly ofAiling: boolean
+  readonly ofUnhealthy: boolean
 }
 
-const noWait: Wait = { notBefore: 0, ofAiling: false }
+const noWait: Wait = { notBefore: 0, ofUnhealthy: false }
 
 async function runRounds(
   options: SendDeliveryOptions,
@@ -106,15 +106,15 @@ async function runRounds(
   for (let left = maxInClaim; left > 0 && mayGoOn(); ) {
     const choice = await choose(options, claim.endpoint)
     if (choice.due.length === 0)
-      return { notBefore: choice.notBefore, ofAiling: isAiling(claim.endpoint) }
+      return { notBefore: choice.notBefore, ofUnhealthy: isAiling(claim.endpoint) }
     const end = await sendRound(options, claim, { due: choice.due, most: left, follows, mayGoOn })
     left -= Math.max(1, end.sent)
     if (end.holdUntil > 0)
       return {
         notBefore: end.holdUntil,
-        ofAiling: end.claim !== null && isAiling(end.claim.endpoint),
+        ofUnhealthy: end.claim !== null && isAiling(end.claim.endpoint),
       }
-    // The lease is lost, or the endpoint changed between healthy and ailing.
+    // The lease is lost, or the endpoint changed between healthy and unhealthy.
     if (end.claim === null || isAiling(end.claim.endpoint) !== isAiling(first.endpoint))
       return noWait
     claim = end.claim

@@ -2,17 +2,26 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { HealthChange } from '#store/ports/endpoints.ts'
-import { findHealthWarnings, nextHealth, type Sign, type Warning, wellAgain } from './health.ts'
+import {
+  findHealthWarnings,
+  type HealthSignal,
+  nextHealth,
+  type Warning,
+  wellAgain,
+} from './health.ts'
 
 const day = 86_400_000
 const start = Date.UTC(2026, 10, 20)
 
 /** The final health of a healthy endpoint, and the warnings that its owner gets. */
-function live(signs: readonly (readonly [number, Sign])[], from: HealthChange = wellAgain) {
+function live(
+  signals: readonly (readonly [number, HealthSignal])[],
+  from: HealthChange = wellAgain,
+) {
   const warnings: Warning[] = []
   let now = from
-  for (const [at, sign] of signs) {
-    const next = nextHealth(now, sign, at)
+  for (const [at, signal] of signals) {
+    const next = nextHealth(now, signal, at)
     warnings.push(...findHealthWarnings(now, next))
     now = next
   }
@@ -68,8 +77,8 @@ test('410 disables at once, and the owner is warned', () => {
 
 test('an endpoint that its owner disabled stays disabled, whatever the result of an attempt in flight', () => {
   const disabled: HealthChange = { ...wellAgain, health: 'disabled', disabledReason: 'owner' }
-  for (const sign of ['succeeded', 'failed', 'answered', 'gone'] as const) {
-    const { warnings, ...after } = live([[start, sign]], disabled)
+  for (const signal of ['succeeded', 'failed', 'answered', 'gone'] as const) {
+    const { warnings, ...after } = live([[start, signal]], disabled)
     assert.deepEqual(after, disabled)
     assert.deepEqual(warnings, [])
   }
@@ -95,8 +104,14 @@ test('a clock that is set back starts the time of failures anew, and one that ju
 })
 
 test('for any sequence of attempts, health follows from the failures and their times, and no warning is repeated', () => {
-  const sign = fc.constantFrom<Sign>('succeeded', 'failed', 'failed', 'failed', 'answered')
-  const step = fc.tuple(fc.integer({ min: -day, max: 2 * day }), sign)
+  const signal = fc.constantFrom<HealthSignal>(
+    'succeeded',
+    'failed',
+    'failed',
+    'failed',
+    'answered',
+  )
+  const step = fc.tuple(fc.integer({ min: -day, max: 2 * day }), signal)
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), (steps) => {
       let at = start

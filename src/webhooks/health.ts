@@ -7,7 +7,7 @@ import { unreachable } from '#kernel/unreachable.ts'
 import type { EndpointRow, HealthChange } from '#store/ports/endpoints.ts'
 
 /** What an attempt shows. `answered`: it works, and wants no more of this delivery. `gone`: 410. */
-export type Sign = 'succeeded' | 'failed' | 'answered' | 'gone'
+export type HealthSignal = 'succeeded' | 'failed' | 'answered' | 'gone'
 
 export const failuresUntilPaused = 5
 const msPerDay = 86_400_000
@@ -24,10 +24,10 @@ export const wellAgain: HealthChange = {
 }
 
 /** The endpoint's health after an attempt that ended at `at`. */
-export function nextHealth(now: HealthChange, sign: Sign, at: Millis): HealthChange {
+export function nextHealth(now: HealthChange, signal: HealthSignal, at: Millis): HealthChange {
   // The owner disabled it during the attempt, and only the owner enables it again.
   if (now.health === 'disabled') return pick(now)
-  switch (sign) {
+  switch (signal) {
     case 'succeeded':
       return wellAgain
     case 'answered':
@@ -37,7 +37,7 @@ export function nextHealth(now: HealthChange, sign: Sign, at: Millis): HealthCha
     case 'failed':
       return failed(now, at)
     default:
-      return unreachable(sign)
+      return unreachable(signal)
   }
 }
 

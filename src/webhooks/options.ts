@@ -34,7 +34,7 @@ export interface DeliverOptions {
   /** Removes secrets from a text, whatever their source. */
   readonly redact: (text: string) => string
   readonly report: WebhooksReport
-  /** Number of concurrent transactions that store attempts (src/webhooks/keep.ts). */
+  /** Number of concurrent transactions that store attempts (src/webhooks/batch.ts). */
   readonly writers: number
   /** From 0 up to 1. */
   readonly random?: () => number

@@ -6,7 +6,7 @@
 import type { Dispatcher } from 'undici'
 import { BlockedAddress, findUrlProblem } from '#outbound/allowed-address.ts'
 import { exchange, NoAnswerInTime } from '#outbound/exchange.ts'
-import type { AttemptOutcome } from './verdict.ts'
+import type { AttemptOutcome } from './retry-policy.ts'
 
 /** Time limit from the look-up of the name to the last byte that is read of the answer. */
 export const postTimeoutMs = 15_000

@@ -1,5 +1,5 @@
 /**
- * One attempt of one delivery: decrypts the payload, signs and sends it, evaluates the answer, and stores
+ * One attempt of one delivery: decrypts the payload, signals and sends it, evaluates the answer, and stores
  * attempt, delivery and health in one transaction, with the audit rows of warnings to the owner.
  */
 
@@ -10,13 +10,13 @@ import type { EndpointRow, EndpointSecrets } from '#store/ports/endpoints.ts'
 import type { SealedBody } from '#store/ports/events.ts'
 import { SealError } from '#store/seal.ts'
 import { toReplay } from './envelope.ts'
-import type { KeepAttempt } from './keep-attempt.ts'
 import type { DeliverOptions } from './options.ts'
 import type { Message, Posted } from './post.ts'
 import type { ReadBody } from './read-body.ts'
+import { type Consequences, decide } from './retry-policy.ts'
+import type { SaveAttempt } from './save-attempt.ts'
 import { secretsAt, signatureHeaders } from './sign.ts'
 import { toSnippet } from './snippet.ts'
-import { type Judgement, judge } from './verdict.ts'
 
 export interface Claim {
   readonly lease: ClaimedEndpoint['lease']
@@ -27,7 +27,7 @@ export interface Claim {
 }
 
 export interface SendDeliveryOptions extends DeliverOptions {
-  readonly keepAttempt: KeepAttempt
+  readonly saveAttempt: SaveAttempt
   readonly readBody: ReadBody
 }
 
@@ -40,7 +40,7 @@ interface Payload {
 export interface SendResult {
   /** With the endpoint and its secrets after the attempt; null: these cannot be decrypted any more. */
   readonly claim: Claim | null
-  /** See `Judgement`. */
+  /** See `Consequences`. */
   readonly holdUntil: Millis | null
   /** See `RecordedState`. */
   readonly next: DueDelivery | null
@@ -56,14 +56,14 @@ export async function sendDelivery(
   const at = options.clock.now()
   const body = await openBody(options, payload)
   if (body === null)
-    return keep(options, claim, { ...payload, at, posted: nothingToSend, secrets: [] })
+    return save(options, claim, { ...payload, at, posted: nothingToSend, secrets: [] })
   const secrets = secretsAt(claim.secrets, at)
   const message = toMessage(claim.endpoint, { id: delivery.eventId, at, body }, secrets)
   const posted = await options.post(message, claim.lost)
   if (claim.lost.aborted) return null
   const signatures = message.headers['webhook-signature']?.split(' ') ?? []
   const hidden = [...secrets, ...signatures]
-  return keep(options, claim, { ...payload, at, posted, secrets: hidden })
+  return save(options, claim, { ...payload, at, posted, secrets: hidden })
 }
 
 function toMessage(
@@ -107,30 +107,30 @@ interface Attempted extends Payload {
   readonly secrets: readonly string[]
 }
 
-async function keep(
+async function save(
   options: SendDeliveryOptions,
   claim: Claim,
   attempted: Attempted,
 ): Promise<SendResult | null> {
   const { delivery, body, at, posted } = attempted
-  const judgement = toJudgement(options, attempted)
+  const consequences = toConsequences(options, attempted)
   const { outcome, durationMs, answer } = posted
   const status = outcome.kind === 'answered' ? outcome.head.status : null
   const attempt = {
     at,
     status,
-    failure: judgement.failure,
+    failure: consequences.failure,
     durationMs,
     response: answer === null ? null : toSnippet(answer, attempted.secrets, options.redact),
   }
-  const { verdict, failure, sign, holdUntil } = judgement
+  const { decision, failure, signal, holdUntil } = consequences
   const endpointId = claim.endpoint.id
   const { lease } = claim
-  const result = { lease, deliveryId: delivery.id, attempt, body, verdict, sign, holdUntil }
-  const kept = await options.keepAttempt({ endpointId, ...result })
+  const result = { lease, deliveryId: delivery.id, attempt, body, decision, signal, holdUntil }
+  const kept = await options.saveAttempt({ endpointId, ...result })
   if (kept === null) return null
   const { endpoint, secrets, status: state, next, warnings } = kept
-  // Not the verdict: the endpoint may have been disabled during the attempt.
+  // Not the decision: the endpoint may have been disabled during the attempt.
   const ended = state === 'pending' ? 'retry' : state
   const lagMs = delivery.attempts === 0 ? Math.max(0, at - delivery.createdAt) : null
   options.report.attempt({ endpointId, outcome: ended, status, failure, durationMs, lagMs })
@@ -138,14 +138,14 @@ async function keep(
   return { claim: secrets === null ? null : { ...claim, endpoint, secrets }, holdUntil, next }
 }
 
-function toJudgement(options: DeliverOptions, { delivery, posted }: Attempted): Judgement {
+function toConsequences(options: DeliverOptions, { delivery, posted }: Attempted): Consequences {
   const { outcome } = posted
   if (posted === nothingToSend && outcome.kind === 'silent') {
     // It shows nothing about the endpoint, and no later attempt can succeed.
     const { failure } = outcome
-    return { verdict: { kind: 'exhausted' }, sign: 'answered', failure, holdUntil: null }
+    return { decision: { kind: 'exhausted' }, signal: 'answered', failure, holdUntil: null }
   }
-  return judge(outcome, {
+  return decide(outcome, {
     attempts: delivery.attempts + 1,
     schedule: options.schedule,
     now: options.clock.now(),

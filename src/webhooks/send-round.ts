@@ -1,7 +1,7 @@
 /**
  * Sends an endpoint's due deliveries: a few at once, and the next when one is answered and stored. The next
  * delivery of a lane follows in the same round. Nothing more is begun once the endpoint asked for a pause,
- * changed between healthy and ailing, or is no longer this process's.
+ * changed between healthy and unhealthy, or is no longer this process's.
  */
 import type { Millis } from '#kernel/time.ts'
 import type { DueDelivery } from '#store/ports/deliveries.ts'

@@ -7,7 +7,7 @@ import { maxRetryAfterSeconds } from '#kernel/retry-after.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { DeliveryStore } from '#store/ports/deliveries.ts'
 import { endpointLeaseMs } from './lease.ts'
-import { jitter } from './verdict.ts'
+import { jitter } from './retry-policy.ts'
 
 /** The clocks of processes may differ. */
 const slackMs = 300_000

@@ -10,9 +10,9 @@ import type { DeliverOptions } from './options.ts'
 import { maxInFlight } from './send-round.ts'
 
 /** Endpoints that one process sends to at once. */
-const capacity = { healthy: 48, ailing: 16 } as const
+const capacity = { healthy: 48, unhealthy: 16 } as const
 /** Of one process. */
-export const maxDeliveriesInFlight = (capacity.healthy + capacity.ailing) * maxInFlight
+export const maxDeliveriesInFlight = (capacity.healthy + capacity.unhealthy) * maxInFlight
 
 /** The longest wait for a delivery that is due again; the store announces new ones. */
 const everyMs = 1000
@@ -31,7 +31,7 @@ export interface DeliveryWorker {
 export function startDeliveryWorker(options: DeliverOptions, jobs: JobReport): DeliveryWorker {
   const deliver = makeDeliver(options)
   const stopping = new AbortController()
-  const active = { healthy: new Set<Promise<void>>(), ailing: new Set<Promise<void>>() }
+  const active = { healthy: new Set<Promise<void>>(), unhealthy: new Set<Promise<void>>() }
 
   async function claim(health: keyof typeof capacity): Promise<void> {
     const own = active[health]
@@ -42,7 +42,7 @@ export function startDeliveryWorker(options: DeliverOptions, jobs: JobReport): D
       now: options.clock.now(),
       leaseMs: endpointLeaseMs,
       limit,
-      ailing: health === 'ailing',
+      unhealthy: health === 'unhealthy',
     }
     for (const claimed of await options.store.deliveries.claimEndpoints(claim)) {
       const work = deliver(claimed, claimedAt, stopping.signal).finally(() => {
@@ -56,7 +56,7 @@ export function startDeliveryWorker(options: DeliverOptions, jobs: JobReport): D
 
   async function run(): Promise<void> {
     await claim('healthy')
-    await claim('ailing')
+    await claim('unhealthy')
   }
 
   const job = startPeriodic(
@@ -68,7 +68,7 @@ export function startDeliveryWorker(options: DeliverOptions, jobs: JobReport): D
     async stop() {
       stopping.abort(new Error('this process is stopping'))
       await job.stop()
-      await Promise.all([...active.healthy, ...active.ailing])
+      await Promise.all([...active.healthy, ...active.unhealthy])
     },
   }
 }

@@ -136,7 +136,7 @@ test('R33: the documented dump contains no key: a restored store decrypts no pay
   const claimed = await claimEndpoint(restored, id)
   const [due] = await restored.deliveries.listDue(id, { now, limit: 1 })
   assert.ok(claimed && due)
-  await recordAs(restored, claimed.lease, due.id, { verdict: { kind: 'exhausted' } })
+  await recordAs(restored, claimed.lease, due.id, { decision: { kind: 'exhausted' } })
   await restored.deliveries.release(claimed.lease, { now, notBefore: now })
   const next = newEvent(user.id, connection.id)
   await accept(restored, [next])

@@ -69,7 +69,7 @@ test('what a process held when it ended is sent by another once its lease is ove
   const { id } = await stage.addEndpoint(receiver.url)
   await stage.emit()
   // By a process that never returns.
-  const options = { now: stage.now(), leaseMs: 60_000, limit: 9, ailing: false }
+  const options = { now: stage.now(), leaseMs: 60_000, limit: 9, unhealthy: false }
   assert.equal((await stage.store.deliveries.claimEndpoints(options)).length, 1)
   await stage.addWorker()
   await stage.addWorker()

@@ -90,12 +90,12 @@ export function makeCallTool(options: CallToolOptions): CallTool {
         disconnectSignal,
         ...judge(caller, { operation, given }, now),
       }
-      const passing = gate.pass(asked)
-      const passage = passing instanceof Promise ? await passing : passing
-      const { window } = passage.admitted
+      const checking = gate.check(asked)
+      const checked = checking instanceof Promise ? await checking : checking
+      const { window } = checked.admitted
       if (window !== null) exchange.window = window
-      if (passage.admitted.kind === 'refused') throw rateLimited(passage.admitted.window)
-      let answering = gate.finish(asked, passage)
+      if (checked.admitted.kind === 'refused') throw rateLimited(checked.admitted.window)
+      let answering = gate.answer(asked, checked)
       // Each shorter page has fewer places than the one before, and one place always fits.
       for (let shorter: ShorterPage | null = null; ; ) {
         const answer: Answer = answering instanceof Promise ? await answering : answering

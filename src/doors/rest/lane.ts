@@ -9,14 +9,14 @@ import type { Caller } from '#auth/caller.ts'
 import { type ApiError, apiError } from '#contract/errors.ts'
 import type { Operation } from '#contract/operations.ts'
 import type { Maybe, WindowState } from '#fast/port.ts'
-import type { Admit, Applicant } from '#gate/admit.ts'
+import type { Admit, UnidentifiedClient } from '#gate/admit.ts'
 import {
   type Answer,
   type CacheResult,
   type CallerRequest,
+  type CheckedRequest,
   type Gate,
   GateError,
-  type Passage,
 } from '#gate/gate.ts'
 import type { Throttle } from '#gate/throttle.ts'
 import type { Clock } from '#kernel/time.ts'
@@ -129,12 +129,20 @@ function ask(lane: Lane, call: Call): Maybe<Answer> {
   return identify(lane, call, client).then((found) => askAs(lane, call, operation, found))
 }
 
-async function refuseUnknown(lane: Lane, { progress }: Call, client: Applicant): Promise<never> {
+async function refuseUnknown(
+  lane: Lane,
+  { progress }: Call,
+  client: UnidentifiedClient,
+): Promise<never> {
   progress.window = await lane.throttle.peek(client.visitor)
   throw apiError('not_found')
 }
 
-async function identify(lane: Lane, { progress }: Call, client: Applicant): Promise<Caller> {
+async function identify(
+  lane: Lane,
+  { progress }: Call,
+  client: UnidentifiedClient,
+): Promise<Caller> {
   const admission = await lane.admit.admit(client)
   if (admission.kind === 'in') return admission.caller
   progress.window = admission.window
@@ -152,22 +160,22 @@ function askAs(lane: Lane, call: Call, operation: Operation, caller: Caller): Ma
     disconnectSignal: () => disconnectSignal(response),
   }
   // 4 The key's bucket, 5 the plan, 6 a place in flight, 7 the cache: one step of fast state.
-  const passing = lane.gate.pass(asked)
-  if (!(passing instanceof Promise)) return goOn(lane, progress, asked, passing)
-  return passing.then((passage) => goOn(lane, progress, asked, passage))
+  const checking = lane.gate.check(asked)
+  if (!(checking instanceof Promise)) return goOn(lane, progress, asked, checking)
+  return checking.then((checked) => goOn(lane, progress, asked, checked))
 }
 
 function goOn(
   { gate }: Lane,
   progress: Progress,
   asked: CallerRequest,
-  passage: Passage,
+  checked: CheckedRequest,
 ): Maybe<Answer> {
-  const { admitted } = passage
+  const { admitted } = checked
   if (admitted.window !== null) progress.window = admitted.window
   if (admitted.kind === 'refused') throw rateLimited(admitted.window)
   // 5 to 7 again, where they refuse; 8 to 12: parameters, target, breaker, provider.
-  return gate.finish(asked, passage)
+  return gate.answer(asked, checked)
 }
 
 function succeed(lane: Lane, { response, progress }: Call, answer: Answer): void {

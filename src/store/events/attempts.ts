@@ -9,8 +9,8 @@ import { isListed, perKind, toIdList } from '../engine/lists.ts'
 import type { Db } from '../engine/tables.ts'
 import type {
   AttemptResult,
+  DeliveryDecision,
   DeliveryStatus,
-  DeliveryVerdict,
   EndpointState,
   RecordedState,
 } from '../ports/deliveries.ts'
@@ -151,9 +151,9 @@ function toStep(
   delivery: Delivery,
   key: AnswerKey | undefined,
 ): AttemptChange {
-  const { deliveryId, attempt, verdict } = result
+  const { deliveryId, attempt, decision } = result
   const number = delivery.attempts + 1
-  const outcome = toOutcome(verdict, delivery.status)
+  const outcome = toOutcome(decision, delivery.status)
   const { response } = attempt
   const isOver = delivery.status === 'pending' && outcome.status !== 'pending'
   return {
@@ -170,11 +170,11 @@ function toStep(
 const isOpen = (status: DeliveryStatus): boolean => status === 'pending' || status === 'missed'
 
 /** A delivery that became `missed` during the attempt is not attempted again; a success delivered it. */
-function toOutcome(verdict: DeliveryVerdict, before: DeliveryStatus): AttemptChange['outcome'] {
-  if (verdict.kind === 'succeeded') return { status: verdict.kind, dueAt: null }
+function toOutcome(decision: DeliveryDecision, before: DeliveryStatus): AttemptChange['outcome'] {
+  if (decision.kind === 'succeeded') return { status: decision.kind, dueAt: null }
   if (before === 'missed') return { status: before, dueAt: null }
-  if (verdict.kind === 'exhausted') return { status: verdict.kind, dueAt: null }
-  return { status: before, dueAt: verdict.dueAt }
+  if (decision.kind === 'exhausted') return { status: decision.kind, dueAt: null }
+  return { status: before, dueAt: decision.dueAt }
 }
 
 function longestWait(results: readonly AttemptResult[]): number | null {

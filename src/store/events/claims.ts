@@ -60,12 +60,12 @@ export function makeClaims(parts: Parts): Claims {
       return row === undefined ? null : toDue(row)
     },
     record: (results) => write((tx) => recordAttempts(parts, tx, results)),
-    release: (lease, { now, notBefore, ofAiling = false }) =>
+    release: (lease, { now, notBefore, ofUnhealthy = false }) =>
       write(async (tx, _touched, woke) => {
         opened.forget(lease)
         const row = await holdEndpoints(engine, tx).where('lease', '=', lease).executeTakeFirst()
         if (row === undefined) return
-        const isOver = ofAiling && row.health === 'healthy'
+        const isOver = ofUnhealthy && row.health === 'healthy'
         const wait = laterOf(row.notBefore, isOver ? 0 : notBefore)
         const dueAt = await refreshDue(tx, row.id, { lease: null, not_before: wait })
         if (dueAt === null || dueAt > now) return
@@ -83,7 +83,7 @@ export function makeClaims(parts: Parts): Claims {
 /** The conditions of the partial indexes, in their words: both engines must recognise them. */
 export const healths = {
   healthy: sql<boolean>`health = 'healthy'`,
-  ailing: sql<boolean>`health in ('degraded', 'paused')`,
+  unhealthy: sql<boolean>`health in ('degraded', 'paused')`,
 }
 
 type ClaimOptions = Parameters<DeliveryStore['claimEndpoints']>[0]
@@ -118,13 +118,13 @@ function takeDue(engine: Engine, tx: Db, options: ClaimOptions) {
 function selectDue(
   { kind }: Engine,
   tx: Db,
-  { now, limit, ailing }: ClaimOptions,
+  { now, limit, unhealthy }: ClaimOptions,
   since: 'next_due_at' | 'served_at',
 ) {
   const due = tx
     .selectFrom('webhook_endpoints')
     .select(['id', `${since} as since`])
-    .where(ailing ? healths.ailing : healths.healthy)
+    .where(unhealthy ? healths.unhealthy : healths.healthy)
     .where('served_at', since === 'served_at' ? 'is not' : 'is', null)
     .where(isDue('next_due_at', now))
     .orderBy(since)

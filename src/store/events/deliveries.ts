@@ -73,7 +73,7 @@ export function makeDeliveryStore(parts: Parts): DeliveryStore {
         .where(isPending)
         .executeTakeFirstOrThrow()
       const due: (number | null)[] = []
-      for (const health of ['healthy', 'ailing'] as const)
+      for (const health of ['healthy', 'unhealthy'] as const)
         for (const served of [false, true]) due.push(await oldestDue(db, { health, served }, now))
       const times = due.filter((time) => time !== null)
       return {

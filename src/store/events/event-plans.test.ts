@@ -138,16 +138,16 @@ test('a ledger is read, trimmed and ended by its own accounts', async () => {
 /** At most as many as are claimed. */
 const rowsOfClaim = /\bSCAN (waiting|served|due)\b/g
 
-test('endpoints are claimed by what is due, the healthy and the ailing apart', async () => {
+test('endpoints are claimed by what is due, the healthy and the unhealthy apart', async () => {
   const deliveries = makeDeliveryStore(parts())
   const options = { now, leaseMs: 1, limit: 5 }
   const plans = await plansOf(async () => {
-    await deliveries.claimEndpoints({ ...options, ailing: false })
-    await deliveries.claimEndpoints({ ...options, ailing: true })
+    await deliveries.claimEndpoints({ ...options, unhealthy: false })
+    await deliveries.claimEndpoints({ ...options, unhealthy: true })
     await deliveries.renew(newId(), now)
   })
-  const [healthy = '', ailing = '', renewed = ''] = plans
-  for (const [plan, kind] of [[healthy, 'healthy'] as const, [ailing, 'ailing'] as const]) {
+  const [healthy = '', unhealthy = '', renewed = ''] = plans
+  for (const [plan, kind] of [[healthy, 'healthy'] as const, [unhealthy, 'ailing'] as const]) {
     assert.match(plan, new RegExp(`INDEX webhook_endpoints_due_${kind} \\(next_due_at<\\?\\)`))
     assert.match(plan, new RegExp(`INDEX webhook_endpoints_served_${kind} \\(served_at>\\?\\)`))
     assert.doesNotMatch(plan.replaceAll(rowsOfClaim, ''), /\bSCAN \w+(;|$)/)

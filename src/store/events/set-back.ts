@@ -49,7 +49,7 @@ async function findWaiting(db: Db, limits: WaitLimits): Promise<readonly Endpoin
     .limit(maxEndpoints)
     .execute()
   const found = [...deliveries]
-  for (const health of ['healthy', 'ailing'] as const)
+  for (const health of ['healthy', 'unhealthy'] as const)
     for (const served of [false, true])
       found.push(...(await findAhead(db, limits, { health, served })))
   return [...new Set(found.map(({ id }) => id))]

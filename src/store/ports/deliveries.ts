@@ -53,7 +53,7 @@ export interface NewAttempt {
   readonly response: Uint8Array | null
 }
 
-export type DeliveryVerdict =
+export type DeliveryDecision =
   | { readonly kind: 'succeeded' }
   | { readonly kind: 'retry'; readonly dueAt: Millis }
   | { readonly kind: 'exhausted' }
@@ -65,7 +65,7 @@ export interface AttemptResult {
   readonly attempt: NewAttempt
   /** What was sent: its key seals the response. Absent: the key is read again. */
   readonly body?: SealedBody | undefined
-  readonly verdict: DeliveryVerdict
+  readonly decision: DeliveryDecision
   /**
    * Of the endpoint only tests are due before this instant, also after the lease was lost; it ends when the
    * endpoint becomes healthy. Null: no wait was demanded.
@@ -118,14 +118,14 @@ export interface DeliveryStore {
   /**
    * Leases at most `limit` endpoints with a due delivery. First come those that have waited longest, since
    * they became due or, where more was due when they were released, since then: endpoints with much to send
-   * take turns with the others. `ailing`: only degraded or paused ones, otherwise only healthy ones, so that
-   * neither kind can take all the places of the other.
+   * take turns with the others. `unhealthy`: only degraded or paused ones, otherwise only healthy ones, so
+   * that neither kind can take all the places of the other.
    */
   claimEndpoints(options: {
     readonly now: Millis
     readonly leaseMs: number
     readonly limit: number
-    readonly ailing: boolean
+    readonly unhealthy: boolean
   }): Promise<readonly ClaimedEndpoint[]>
   /** False: the lease is lost, and nothing more may be sent. */
   renew(lease: string, leaseUntil: Millis): Promise<boolean>
@@ -148,12 +148,12 @@ export interface DeliveryStore {
   /**
    * Releases the endpoint. It becomes due with its next delivery but waits until `notBefore`, even when
    * deliveries are accepted or replayed meanwhile; tests are exempt. An earlier, longer wait stays; it ends
-   * when the endpoint becomes healthy. `ofAiling`: the wait is that of a degraded or paused endpoint, and
+   * when the endpoint becomes healthy. `ofUnhealthy`: the wait is that of a degraded or paused endpoint, and
    * there is none if its owner has made it healthy meanwhile.
    */
   release(
     lease: string,
-    options: { readonly now: Millis; readonly notBefore: Millis; readonly ofAiling?: boolean },
+    options: { readonly now: Millis; readonly notBefore: Millis; readonly ofUnhealthy?: boolean },
   ): Promise<void>
   /** Newest first; only those after the position `after`, at most `limit`. */
   list(

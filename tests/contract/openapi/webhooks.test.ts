@@ -9,8 +9,8 @@ import addFormats from 'ajv-formats'
 import { EventEnvelope, eventTypes } from '#contract/events.ts'
 import { makeOpenApi } from '#contract/openapi.ts'
 import { type EventId, newId } from '#kernel/ids.ts'
+import { decide } from '#webhooks/retry-policy.ts'
 import { mintSecret, signatureHeaders } from '#webhooks/sign.ts'
-import { judge } from '#webhooks/verdict.ts'
 
 interface Reference {
   readonly $ref: string
@@ -108,7 +108,7 @@ test('the described headers are those that are sent, and their patterns take wha
 
 test('the described answers are those that the sender distinguishes', () => {
   const judged = (status: number, headers = {}) =>
-    judge(
+    decide(
       { kind: 'answered', head: { status, headers } },
       { attempts: 1, schedule: [5, 300], now: 0, random: () => 0.5 },
     )
@@ -116,17 +116,17 @@ test('the described answers are those that the sender distinguishes', () => {
   for (const { post } of posts) {
     for (const [status, { headers = {} }] of Object.entries(post.responses)) {
       const code = status === 'default' ? 500 : Number(status.replace('XX', '07'))
-      assert.equal(judged(code).verdict.kind === 'succeeded', status === '2XX')
+      assert.equal(judged(code).decision.kind === 'succeeded', status === '2XX')
       const waits = judged(code, { 'retry-after': '7' }).holdUntil !== plain.holdUntil
       assert.equal(waits, 'Retry-After' in headers, status)
-      const aborts = judged(code, { 'webhook-delivery': 'abort-message' }).verdict.kind
+      const aborts = judged(code, { 'webhook-delivery': 'abort-message' }).decision.kind
       assert.equal(
         aborts === 'exhausted' && status !== '410',
         'webhook-delivery' in headers,
         status,
       )
     }
-    assert.equal(judged(410).sign, 'gone')
+    assert.equal(judged(410).signal, 'gone')
     assert.deepEqual(Object.keys(post.responses), [
       '410',
       '429',

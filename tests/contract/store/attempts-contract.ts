@@ -48,11 +48,11 @@ export function testAttempts(store: StoreOf): void {
       seen.push(current.health)
       return next
     }
-    const verdict = { kind: 'retry', dueAt: now + minute } as const
+    const decision = { kind: 'retry', dueAt: now + minute } as const
     const states = await deliveries().record([
       { ...resultAs(lease, one.id, { attempt: { at: now + 1 } }), health: health(degraded) },
       resultAs(lost2, three.id),
-      { ...resultAs(lease, two.id, { verdict }), health: health(paused) },
+      { ...resultAs(lease, two.id, { decision }), health: health(paused) },
       resultAs(lease2, three.id, { attempt: { at: now + 2, response: Buffer.from('yes') } }),
     ])
     assert.deepEqual(seen, ['healthy', 'degraded'])
@@ -96,10 +96,10 @@ export function testAttempts(store: StoreOf): void {
     const { lease } = await demandClaim(endpoint.id)
     const [one, two, three] = await deliveries().listDue(endpoint.id, { now, limit: 9 })
     assert.ok(one && two && three)
-    const verdict = { kind: 'retry', dueAt: now + hour } as const
+    const decision = { kind: 'retry', dueAt: now + hour } as const
     await deliveries().record([
-      resultAs(lease, one.id, { verdict: { kind: 'exhausted' }, health: disabled }),
-      resultAs(lease, two.id, { verdict, health: disabled }),
+      resultAs(lease, one.id, { decision: { kind: 'exhausted' }, health: disabled }),
+      resultAs(lease, two.id, { decision, health: disabled }),
       resultAs(lease, three.id, { health: disabled }),
     ])
     const rows = await deliveries().list(endpoint.id, { after: null, limit: 9 })
@@ -118,8 +118,8 @@ export function testAttempts(store: StoreOf): void {
     const { lease } = await demandClaim(endpoint.id)
     const { id, eventId } = await demandDue(endpoint.id)
     const body = (await store().events.readBodies([eventId])).get(eventId)
-    const verdict = { kind: 'retry', dueAt: now } as const
-    const answer = (text: string) => ({ attempt: { response: Buffer.from(text) }, verdict })
+    const decision = { kind: 'retry', dueAt: now } as const
+    const answer = (text: string) => ({ attempt: { response: Buffer.from(text) }, decision })
     await deliveries().record([
       { ...resultAs(lease, id, answer('one')), body },
       resultAs(lease, id, answer('two')),
@@ -162,8 +162,8 @@ export function testAttempts(store: StoreOf): void {
     const due = await demandDue(endpoint.id)
     const attempt = { status: 410, failure: 'gone' }
     const health = { ...disabled, disabledReason: 'gone' } as const
-    const verdict = { kind: 'exhausted' } as const
-    assert.equal(await recordAs(store(), lease, due.id, { attempt, verdict, health }), true)
+    const decision = { kind: 'exhausted' } as const
+    assert.equal(await recordAs(store(), lease, due.id, { attempt, decision, health }), true)
     const rows = await deliveries().list(endpoint.id, { after: null, limit: 10 })
     assert.deepEqual(
       rows.map(({ status }) => status),

@@ -71,12 +71,12 @@ export function testDeliveries(store: StoreOf): void {
     const { lease } = await demandClaim(endpoint.id)
     assert.deepEqual(await dueEvents(store(), endpoint.id, now + hour), [ids[0]])
     const first = await demandDue(endpoint.id)
-    const verdict = { kind: 'retry', dueAt: now + minute } as const
-    await recordAs(store(), lease, first.id, { verdict, health: degraded })
+    const decision = { kind: 'retry', dueAt: now + minute } as const
+    await recordAs(store(), lease, first.id, { decision, health: degraded })
     assert.deepEqual(await dueEvents(store(), endpoint.id, now + minute - 1), [])
     const again = await demandDue(endpoint.id, now + minute)
     assert.deepEqual([again.id, again.attempts, again.dueAt], [first.id, 1, now + minute])
-    await recordAs(store(), lease, first.id, { verdict: { kind: 'exhausted' } })
+    await recordAs(store(), lease, first.id, { decision: { kind: 'exhausted' } })
     assert.deepEqual(await dueEvents(store(), endpoint.id), [ids[1]])
     await recordAs(store(), lease, (await demandDue(endpoint.id)).id)
     assert.deepEqual(await dueEvents(store(), endpoint.id), [ids[2]])
@@ -114,18 +114,18 @@ export function testDeliveries(store: StoreOf): void {
     assert.deepEqual(await deliverAll(store(), endpoint.id, now + hour), [ids[1], late])
   })
 
-  test('ailing endpoints are claimed separately from healthy ones', async () => {
+  test('unhealthy endpoints are claimed separately from healthy ones', async () => {
     const options = { now, leaseMs: minute, limit: 100 }
-    for (const [change, ailing] of [
+    for (const [change, unhealthy] of [
       [healthy, false],
       [degraded, true],
       [paused, true],
     ] as const) {
       const { endpoint } = await stage(1)
       await store().endpoints.setHealth(endpoint.id, change)
-      const others = await deliveries().claimEndpoints({ ...options, ailing: !ailing })
+      const others = await deliveries().claimEndpoints({ ...options, unhealthy: !unhealthy })
       assert.ok(others.every((one) => one.endpoint.id !== endpoint.id))
-      const claimed = await deliveries().claimEndpoints({ ...options, ailing })
+      const claimed = await deliveries().claimEndpoints({ ...options, unhealthy })
       assert.ok(claimed.some((one) => one.endpoint.id === endpoint.id))
     }
   })
@@ -138,8 +138,8 @@ export function testDeliveries(store: StoreOf): void {
     await accept(store(), [test], endpoint.id)
     const { lease } = await demandClaim(endpoint.id)
     const first = await demandDue(endpoint.id)
-    const verdict = { kind: 'retry', dueAt: now + hour } as const
-    await recordAs(store(), lease, first.id, { verdict, health: paused })
+    const decision = { kind: 'retry', dueAt: now + hour } as const
+    await recordAs(store(), lease, first.id, { decision, health: paused })
     assert.deepEqual(await deliveries().findOldest(endpoint.id), {
       id: first.id,
       eventId: ids[0],
@@ -155,7 +155,7 @@ export function testDeliveries(store: StoreOf): void {
       tests.map(({ eventId, isTest }) => [eventId, isTest]),
       [[test.id, true]],
     )
-    await recordAs(store(), lease, first.id, { verdict: { kind: 'exhausted' } })
+    await recordAs(store(), lease, first.id, { decision: { kind: 'exhausted' } })
     assert.equal((await deliveries().findOldest(endpoint.id))?.eventId, ids[1])
     assert.equal(await deliveries().findOldest(newId<EndpointId>()), null)
   })
@@ -167,8 +167,8 @@ export function testDeliveries(store: StoreOf): void {
       others.push(await store().connections.save(newConnection(user.id, login.id)))
     const { lease } = await demandClaim(endpoint.id)
     const first = await demandDue(endpoint.id)
-    const verdict = { kind: 'retry', dueAt: now + minute } as const
-    await recordAs(store(), lease, first.id, { verdict, health: degraded })
+    const decision = { kind: 'retry', dueAt: now + minute } as const
+    await recordAs(store(), lease, first.id, { decision, health: degraded })
     const more: EventId[] = []
     for (const { id } of others) more.push(...(await acceptChunks(store(), user.id, id, 1)))
     assert.deepEqual(await dueEvents(store(), endpoint.id, now + minute), [ids[0], ...more])
@@ -202,11 +202,11 @@ export function testDeliveries(store: StoreOf): void {
     const [waiting] = await acceptChunks(store(), user.id, other.id, 1)
     const { lease, leaseUntil } = await demandClaim(endpoint.id)
     const { id } = await demandDue(endpoint.id)
-    const verdict = { kind: 'retry', dueAt: now + hour } as const
-    await recordAs(store(), lease, id, { verdict, holdUntil: now + hour, health: degraded })
+    const decision = { kind: 'retry', dueAt: now + hour } as const
+    await recordAs(store(), lease, id, { decision, holdUntil: now + hour, health: degraded })
     const next = await claimEndpoint(store(), endpoint.id, leaseUntil)
     assert.ok(next)
-    await recordAs(store(), next.lease, id, { verdict, holdUntil: now + 1, health: degraded })
+    await recordAs(store(), next.lease, id, { decision, holdUntil: now + 1, health: degraded })
     assert.deepEqual(await dueEvents(store(), endpoint.id, now + hour - 1), [])
     await deliveries().release(next.lease, { now: leaseUntil, notBefore: 0 })
     assert.equal(await claimEndpoint(store(), endpoint.id, now + hour - 1), null)
@@ -230,10 +230,10 @@ export function testDeliveries(store: StoreOf): void {
     const { endpoint, ids } = await stage(1)
     const { lease } = await demandClaim(endpoint.id)
     const { id } = await demandDue(endpoint.id)
-    const verdict = { kind: 'retry', dueAt: now } as const
-    await recordAs(store(), lease, id, { verdict, holdUntil: now + hour, health: degraded })
+    const decision = { kind: 'retry', dueAt: now } as const
+    await recordAs(store(), lease, id, { decision, holdUntil: now + hour, health: degraded })
     await store().endpoints.setHealth(endpoint.id, healthy)
-    await deliveries().release(lease, { now, notBefore: now + hour, ofAiling: true })
+    await deliveries().release(lease, { now, notBefore: now + hour, ofUnhealthy: true })
     assert.deepEqual(await deliverAll(store(), endpoint.id), ids)
   })
 
@@ -241,9 +241,9 @@ export function testDeliveries(store: StoreOf): void {
     const { user, endpoint, ids } = await stage(5)
     const { lease } = await demandClaim(endpoint.id)
     const first = await demandDue(endpoint.id)
-    const verdict = { kind: 'retry', dueAt: now + 1 } as const
+    const decision = { kind: 'retry', dueAt: now + 1 } as const
     const refused = { status: 500, failure: 'HTTP 500', response: Buffer.from('näh') }
-    await recordAs(store(), lease, first.id, { verdict, attempt: refused })
+    await recordAs(store(), lease, first.id, { decision, attempt: refused })
     await recordAs(store(), lease, first.id, { attempt: { at: now + 1, status: null } })
     const read: DeliveryRow[] = []
     for (let pages = 0; pages < 3; pages += 1) {

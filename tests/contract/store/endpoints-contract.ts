@@ -122,7 +122,7 @@ export function testEndpoints(store: StoreOf): void {
     assert.ok(due)
     await endpoints().setHealth(id, disabled)
     const attempt = attemptOf({ status: 500, failure: 'HTTP 500' })
-    const verdict = { kind: 'retry', dueAt: now + hour } as const
+    const decision = { kind: 'retry', dueAt: now + hour } as const
     const seen: EndpointRow[] = []
     const health = (current: EndpointRow) => {
       seen.push(current)
@@ -132,7 +132,7 @@ export function testEndpoints(store: StoreOf): void {
       lease: claimed.lease,
       deliveryId: due.id,
       attempt,
-      verdict,
+      decision,
       holdUntil: null,
       health,
     }
@@ -195,7 +195,7 @@ export function testEndpoints(store: StoreOf): void {
     const claimed = await claimEndpoint(store(), id)
     const [due] = await store().deliveries.listDue(id, { now, limit: 10 })
     assert.ok(claimed && due && event)
-    await recordAs(store(), claimed.lease, due.id, { verdict: { kind: 'exhausted' } })
+    await recordAs(store(), claimed.lease, due.id, { decision: { kind: 'exhausted' } })
     await endpoints().delete(id)
     assert.equal(await endpoints().find(id), null)
     assert.equal(await store().deliveries.find(due.id), null)

@@ -12,7 +12,7 @@ import {
 import type {
   AttemptResult,
   ClaimedEndpoint,
-  DeliveryVerdict,
+  DeliveryDecision,
   NewAttempt,
 } from '#store/ports/deliveries.ts'
 import type { EndpointRow, HealthChange, NewEndpoint } from '#store/ports/endpoints.ts'
@@ -115,12 +115,12 @@ export async function claimEndpoint(
   at = now,
 ): Promise<ClaimedEndpoint | null> {
   let found: ClaimedEndpoint | null = null
-  for (const ailing of [false, true]) {
+  for (const unhealthy of [false, true]) {
     const claimed = await store.deliveries.claimEndpoints({
       now: at,
       leaseMs: minute,
       limit: 100,
-      ailing,
+      unhealthy,
     })
     for (const one of claimed) {
       if (one.endpoint.id === id) found = one
@@ -156,7 +156,7 @@ export async function recordAs(
 }
 
 interface ResultOptions {
-  readonly verdict?: DeliveryVerdict
+  readonly decision?: DeliveryDecision
   readonly holdUntil?: number
   readonly health?: HealthChange
   readonly attempt?: Partial<NewAttempt>
@@ -172,7 +172,7 @@ export function resultAs(
     lease,
     deliveryId,
     attempt: attemptOf(over.attempt),
-    verdict: over.verdict ?? { kind: 'succeeded' },
+    decision: over.decision ?? { kind: 'succeeded' },
     holdUntil: over.holdUntil ?? null,
     health: () => over.health ?? healthy,
   }

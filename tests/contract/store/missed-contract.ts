@@ -45,8 +45,8 @@ export function testMissed(store: StoreOf): void {
     assert.deepEqual(await dueEvents(store(), id, now + hour), [])
     await store().endpoints.setHealth(id, healthy)
     assert.equal(await deliveries().findOldest(id), null)
-    const verdict = { kind: 'retry', dueAt: now + 1 } as const
-    assert.equal(await recordAs(store(), claimed.lease, first.id, { verdict }), true)
+    const decision = { kind: 'retry', dueAt: now + 1 } as const
+    assert.equal(await recordAs(store(), claimed.lease, first.id, { decision }), true)
     await deliveries().release(claimed.lease, { now, notBefore: 0 })
     assert.equal(await claimEndpoint(store(), id, now + hour), null)
     // Of the same lane.

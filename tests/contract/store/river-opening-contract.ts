@@ -284,9 +284,9 @@ export function testRiverOpening(makePlace: () => Promise<Place>): void {
       const claimed = await claimEndpoint(restored, id)
       const [due] = await restored.deliveries.listDue(id, { now, limit: 1 })
       assert.ok(claimed && due)
-      const verdict = { kind: 'exhausted' } as const
+      const decision = { kind: 'exhausted' } as const
       const attempt = { status: null, failure: 'lost', response: Buffer.from('x') }
-      await recordAs(restored, claimed.lease, due.id, { verdict, attempt })
+      await recordAs(restored, claimed.lease, due.id, { decision, attempt })
       const [kept] = (await restored.deliveries.find(due.id))?.attempts ?? []
       assert.deepEqual([kept?.failure, kept?.response], ['lost', null])
       const next = newEvent(user.id, connection.id)

@@ -257,19 +257,22 @@ async function attempt(river: River, action: 'succeed' | 'retry' | 'exhaust', ch
     due.map(({ eventId }) => eventId),
   )
   const id = ids[model.deliveries.indexOf(chosen)] ?? assert.fail('it was not listed')
-  const verdict =
+  const decision =
     action === 'retry'
       ? ({ kind: 'retry', dueAt: at + choice * minute } as const)
       : ({ kind: action === 'succeed' ? 'succeeded' : 'exhausted' } as const)
-  const health = verdict.kind === 'retry' ? degraded : healthy
-  assert.equal(await recordAs(store, claimed.lease, id, { verdict, health, attempt: { at } }), true)
+  const health = decision.kind === 'retry' ? degraded : healthy
+  assert.equal(
+    await recordAs(store, claimed.lease, id, { decision, health, attempt: { at } }),
+    true,
+  )
   if (model.isDegraded && health === healthy) model.notBefore = at
   model.isDegraded = health === degraded
-  if (verdict.kind === 'retry') {
-    chosen.dueAt = verdict.dueAt
+  if (decision.kind === 'retry') {
+    chosen.dueAt = decision.dueAt
     return
   }
-  chosen.status = verdict.kind
+  chosen.status = decision.kind
   const next = firsts(model).find(({ lane }) => lane === chosen.lane)
   if (next !== undefined) next.dueAt = at
 }

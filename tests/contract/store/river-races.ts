@@ -55,10 +55,10 @@ export async function raceEndpointClaims(one: Store, other: Store): Promise<void
     assert.equal(held.length, 1)
     leases.push(...held.map(({ lease }) => lease))
   }
-  const verdict = { kind: 'retry', dueAt: now + 9 * minute } as const
+  const decision = { kind: 'retry', dueAt: now + 9 * minute } as const
   const kept = await Promise.all(
     leases.map((lease, index) =>
-      recordAs(index % 2 === 0 ? one : other, lease, due.id, { verdict }),
+      recordAs(index % 2 === 0 ? one : other, lease, due.id, { decision }),
     ),
   )
   assert.deepEqual(kept, [false, false, false, true])

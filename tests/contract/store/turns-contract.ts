@@ -35,7 +35,7 @@ export function testTurns(store: StoreOf): void {
    * turn.
    */
   async function takeTurn(at: number): Promise<readonly EndpointId[]> {
-    const options = { now: at, leaseMs: minute, limit: places, ailing: false }
+    const options = { now: at, leaseMs: minute, limit: places, unhealthy: false }
     const claimed = await deliveries().claimEndpoints(options)
     for (const { lease, endpoint } of claimed) {
       const due = await deliveries().listDue(endpoint.id, { now: at, limit: deliveredInTurn })

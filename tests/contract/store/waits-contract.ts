@@ -76,8 +76,8 @@ export function testWaits(store: StoreOf): void {
       const { lease } = await claim(now)
       const [first] = await store().deliveries.listDue(endpoint.id, { now, limit: 1 })
       assert(first !== undefined)
-      const verdict = { kind: 'retry', dueAt: now + waitMs } as const
-      await recordAs(store(), lease, first.id, { verdict, health: degraded })
+      const decision = { kind: 'retry', dueAt: now + waitMs } as const
+      await recordAs(store(), lease, first.id, { decision, health: degraded })
       await store().deliveries.release(lease, { now, notBefore: now + waitMs })
       assert.equal(await store().deliveries.shortenWaits(limits), isDue ? 1 : 0)
       assert.equal((await claimEndpoint(store(), endpoint.id, now)) !== null, isDue)

@@ -15,7 +15,7 @@ test('endpoints that never answer, more than a process has room for, do not dela
   // Of several users: each has twenty endpoints at the most.
   for (let count = 0; count < 19; count += 1) ids.push((await stage.addEndpoint(dead.url)).id)
   await stage.emit()
-  await until('all are ailing', async () => {
+  await until('all are unhealthy', async () => {
     const rows = await stage.store.endpoints.list(stage.userId)
     return rows.every(({ health }) => health === 'degraded')
   })
@@ -23,7 +23,7 @@ test('endpoints that never answer, more than a process has room for, do not dela
   dead.answer = () => {}
   const count = dead.received.length
   stage.pass(60_000)
-  await until('the room of the ailing is full', () => dead.received.length >= count + 16)
+  await until('the room of the unhealthy is full', () => dead.received.length >= count + 16)
   const good = await stage.receive()
   const { id } = await stage.addEndpoint(good.url)
   const before = performance.now()

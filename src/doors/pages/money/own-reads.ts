@@ -42,7 +42,7 @@ export interface OwnReads {
 }
 
 export interface OwnReadsOptions {
-  readonly gate: Pick<Gate, 'pass' | 'finish' | 'answerAgain'>
+  readonly gate: Pick<Gate, 'check' | 'answer' | 'answerAgain'>
   /** Plan, zone and epoch; null: there is no such user. */
   readonly findAccess: (id: UserId) => Promise<UserAccessRow | null>
   readonly observe: (record: ReadRecord) => void
@@ -132,12 +132,12 @@ async function ask<Body>(
 }
 
 async function answerOnce(
-  gate: Pick<Gate, 'pass' | 'finish'>,
+  gate: Pick<Gate, 'check' | 'answer'>,
   asked: CallerRequest,
 ): Promise<Answer> {
-  const passage = await gate.pass(asked)
-  if (passage.admitted.kind === 'refused') throw rateLimited(passage.admitted.window)
-  return gate.finish(asked, passage)
+  const checked = await gate.check(asked)
+  if (checked.admitted.kind === 'refused') throw rateLimited(checked.admitted.window)
+  return gate.answer(asked, checked)
 }
 
 function toPublic(thrown: unknown): ApiError {

@@ -5,8 +5,8 @@
 
 import { maxRetryAfterSeconds, readRetryAfter } from '#kernel/retry-after.ts'
 import type { Millis } from '#kernel/time.ts'
-import type { DeliveryVerdict } from '#store/ports/deliveries.ts'
-import type { Sign } from './health.ts'
+import type { DeliveryDecision } from '#store/ports/deliveries.ts'
+import type { HealthSignal } from './health.ts'
 
 /** The parts of an answer that the rules use. */
 export interface AnswerHead {
@@ -20,9 +20,9 @@ export type AttemptOutcome =
   /** No answer came; `failure` says why in plain words. */
   | { readonly kind: 'silent'; readonly failure: string }
 
-export interface Judgement {
-  readonly verdict: DeliveryVerdict
-  readonly sign: Sign
+export interface Consequences {
+  readonly decision: DeliveryDecision
+  readonly signal: HealthSignal
   /** Why the attempt counts as a failure, in plain words; null: it succeeded. */
   readonly failure: string | null
   /** Nothing is sent to the endpoint before this instant (`Retry-After`); null: no wait was demanded. */
@@ -48,18 +48,18 @@ const busy = [429, 502, 503, 504]
 const controlHeader = 'webhook-delivery'
 const abort = 'abort-message'
 
-export function judge(outcome: AttemptOutcome, circumstances: Circumstances): Judgement {
+export function decide(outcome: AttemptOutcome, circumstances: Circumstances): Consequences {
   if (outcome.kind === 'silent') {
     const { failure } = outcome
-    return { verdict: retry(circumstances, null), sign: 'failed', failure, holdUntil: null }
+    return { decision: retry(circumstances, null), signal: 'failed', failure, holdUntil: null }
   }
   const { status, headers } = outcome.head
   if (status >= 200 && status < 300) {
-    return { verdict: { kind: 'succeeded' }, sign: 'succeeded', failure: null, holdUntil: null }
+    return { decision: { kind: 'succeeded' }, signal: 'succeeded', failure: null, holdUntil: null }
   }
-  const over = { verdict: { kind: 'exhausted' }, holdUntil: null } as const
+  const over = { decision: { kind: 'exhausted' }, holdUntil: null } as const
   if (status === 410) {
-    return { ...over, sign: 'gone', failure: 'the endpoint answered 410: it is gone' }
+    return { ...over, signal: 'gone', failure: 'the endpoint answered 410: it is gone' }
   }
   if (
     String(headers[controlHeader] ?? '')
@@ -68,7 +68,7 @@ export function judge(outcome: AttemptOutcome, circumstances: Circumstances): Ju
   ) {
     return {
       ...over,
-      sign: 'answered',
+      signal: 'answered',
       failure: `the endpoint answered ${status} and asked for no other attempt`,
     }
   }
@@ -77,7 +77,7 @@ export function judge(outcome: AttemptOutcome, circumstances: Circumstances): Ju
     status >= 300 && status < 400
       ? `the endpoint answered ${status}: redirects are not followed, set the final address`
       : `the endpoint answered ${status}`
-  return { verdict: retry(circumstances, holdUntil), sign: 'failed', failure, holdUntil }
+  return { decision: retry(circumstances, holdUntil), signal: 'failed', failure, holdUntil }
 }
 
 /** At most a day from now; null: the header is absent or unreadable. */
@@ -86,7 +86,7 @@ function readHold({ headers }: AnswerHead, now: Millis): Millis | null {
   return seconds === null ? null : now + Math.min(seconds, maxRetryAfterSeconds) * 1000
 }
 
-function retry(circumstances: Circumstances, holdUntil: Millis | null): DeliveryVerdict {
+function retry(circumstances: Circumstances, holdUntil: Millis | null): DeliveryDecision {
   const { attempts, schedule, now, random } = circumstances
   const seconds = schedule[attempts]
   if (seconds === undefined) return { kind: 'exhausted' }

@@ -9,15 +9,15 @@ import {
 } from '#tests/contract/store/event-rows.ts'
 import { openSqliteStore } from '#tests/contract/store/place.ts'
 import { addLink, now } from '#tests/contract/store/rows.ts'
-import type { Sign } from './health.ts'
-import { makeKeepAttempt } from './keep-attempt.ts'
+import type { HealthSignal } from './health.ts'
+import { makeSaveAttempt } from './save-attempt.ts'
 
-/** Keeps one attempt for each sign, and lists whether its transaction could be lost. */
-async function keepEach(t: TestContext, signs: readonly Sign[]): Promise<unknown[]> {
+/** Keeps one attempt for each signalal, and lists whether its transaction could be lost. */
+async function keepEach(t: TestContext, signals: readonly HealthSignal[]): Promise<unknown[]> {
   const store = await openSqliteStore(t)
   const link = await addLink(store)
   const endpoint = await addEndpoint(store, link.user.id)
-  await acceptChunks(store, link.user.id, link.connection.id, signs.length)
+  await acceptChunks(store, link.user.id, link.connection.id, signals.length)
   const claimed = await claimEndpoint(store, endpoint.id)
   assert.ok(claimed)
   const lost: unknown[] = []
@@ -26,13 +26,13 @@ async function keepEach(t: TestContext, signs: readonly Sign[]): Promise<unknown
     return store.transact(work, options)
   }
   const clock = { now: () => now }
-  const keep = makeKeepAttempt({ store: { ...store, transact }, clock, writers: 1 })
-  for (const sign of signs) {
+  const keep = makeSaveAttempt({ store: { ...store, transact }, clock, writers: 1 })
+  for (const signal of signals) {
     const [due] = await store.deliveries.listDue(endpoint.id, { now, limit: 1 })
     assert.ok(due)
-    const kind = sign === 'succeeded' ? sign : 'exhausted'
-    const result = resultAs(claimed.lease, due.id, { verdict: { kind } })
-    assert.ok(await keep({ ...result, endpointId: endpoint.id, sign }))
+    const kind = signal === 'succeeded' ? signal : 'exhausted'
+    const result = resultAs(claimed.lease, due.id, { decision: { kind } })
+    assert.ok(await keep({ ...result, endpointId: endpoint.id, signal }))
   }
   return lost
 }

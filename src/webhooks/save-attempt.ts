@@ -1,5 +1,5 @@
 /**
- * Stores attempts and releases endpoints, many in one transaction (src/webhooks/keep.ts). The audit rows of
+ * Stores attempts and releases endpoints, many in one transaction (src/webhooks/batch.ts). The audit rows of
  * warnings to the owner are in the same transaction as the attempt that caused them.
  */
 import { bySystem } from '#contract/actor.ts'
@@ -9,49 +9,49 @@ import type { AuditEntry } from '#store/ports/audit.ts'
 import type { AttemptResult, RecordedState } from '#store/ports/deliveries.ts'
 import type { EndpointRow, HealthChange } from '#store/ports/endpoints.ts'
 import type { StoreRows } from '#store/ports/store.ts'
-import { findHealthWarnings, nextHealth, type Sign, type Warning } from './health.ts'
-import { makeKeep } from './keep.ts'
+import { makeBatch } from './batch.ts'
+import { findHealthWarnings, type HealthSignal, nextHealth, type Warning } from './health.ts'
 import type { DeliverOptions } from './options.ts'
 
-export interface AttemptToKeep extends Omit<AttemptResult, 'health'> {
+export interface AttemptToSave extends Omit<AttemptResult, 'health'> {
   readonly endpointId: EndpointId
-  readonly sign: Sign
+  readonly signal: HealthSignal
 }
 
-export interface KeptAttempt extends RecordedState {
+export interface SavedAttempt extends RecordedState {
   readonly warnings: readonly Warning[]
 }
 
 /** Null: the lease is lost, and nothing was stored. */
-export type KeepAttempt = (attempt: AttemptToKeep) => Promise<KeptAttempt | null>
+export type SaveAttempt = (attempt: AttemptToSave) => Promise<SavedAttempt | null>
 
 type SaveAttemptOptions = Pick<DeliverOptions, 'store' | 'clock' | 'writers'>
 
-export function makeKeepAttempt({ store, clock, writers }: SaveAttemptOptions): KeepAttempt {
-  return makeKeep<AttemptToKeep, KeptAttempt | null>(store, {
+export function makeSaveAttempt({ store, clock, writers }: SaveAttemptOptions): SaveAttempt {
+  return makeBatch<AttemptToSave, SavedAttempt | null>(store, {
     writers,
     // A success that is lost is found by sending the event again under the same id, as after an answer that
     // did not arrive. A failure is not: it may disable the endpoint and send a mail.
-    mayBeLost: ({ sign }) => sign === 'succeeded',
+    mayBeLost: ({ signal }) => signal === 'succeeded',
     async work(tx, attempts) {
-      const before = new Map<AttemptToKeep, HealthChange>()
+      const before = new Map<AttemptToSave, HealthChange>()
       const states = await tx.deliveries.record(
         attempts.map((attempt) => ({
           ...attempt,
           health(now) {
             before.set(attempt, now)
-            return nextHealth(now, attempt.sign, clock.now())
+            return nextHealth(now, attempt.signal, clock.now())
           },
         })),
       )
-      const kept: (KeptAttempt | null)[] = []
+      const kept: (SavedAttempt | null)[] = []
       for (const [index, attempt] of attempts.entries()) {
         const state = states[index] ?? null
         const former = before.get(attempt)
         const warnings =
           state === null || former === undefined ? [] : findHealthWarnings(former, state.endpoint)
         for (const warning of warnings)
-          if (state !== null) await tell(tx, state.endpoint, warning, clock.now())
+          if (state !== null) await audit(tx, state.endpoint, warning, clock.now())
         kept.push(state === null ? null : { ...state, warnings })
       }
       return kept
@@ -60,7 +60,7 @@ export function makeKeepAttempt({ store, clock, writers }: SaveAttemptOptions): 
 }
 
 /** An audit row for each warning, and a mail for an endpoint that was disabled. */
-async function tell(
+async function audit(
   tx: Pick<StoreRows, 'audit' | 'mails'>,
   endpoint: EndpointRow,
   warning: Warning,
@@ -99,7 +99,7 @@ interface Release {
   readonly endpointId: EndpointId
   readonly lease: string
   readonly notBefore: number
-  readonly ofAiling: boolean
+  readonly ofUnhealthy: boolean
 }
 
 export function makeRelease({
@@ -107,11 +107,11 @@ export function makeRelease({
   clock,
   writers,
 }: SaveAttemptOptions): (release: Release) => Promise<void> {
-  return makeKeep<Release, void>(store, {
+  return makeBatch<Release, void>(store, {
     writers,
     async work({ deliveries }, releases) {
-      for (const { lease, notBefore, ofAiling } of releases)
-        await deliveries.release(lease, { now: clock.now(), notBefore, ofAiling })
+      for (const { lease, notBefore, ofUnhealthy } of releases)
+        await deliveries.release(lease, { now: clock.now(), notBefore, ofUnhealthy })
       return releases.map(() => undefined)
     },
   })

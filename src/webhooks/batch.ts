@@ -13,7 +13,7 @@ interface Item {
   readonly endpointId: EndpointId
 }
 
-export interface KeepOptions<Kept extends Item, Result> {
+export interface BatchOptions<Saved extends Item, Result> {
   /**
    * Transactions at once: one where the store has one writer; several where each statement waits for the
    * network. One endpoint's items are always stored by the same one, so that its transactions never wait for
@@ -24,13 +24,13 @@ export interface KeepOptions<Kept extends Item, Result> {
    * Stores all of them, and returns their results in order; the items are ordered by endpoint, those of one
    * endpoint as they came. It may run more than once, so it must have no other effects.
    */
-  readonly work: (tx: StoreRows, items: readonly Kept[]) => Promise<readonly Result[]>
+  readonly work: (tx: StoreRows, items: readonly Saved[]) => Promise<readonly Result[]>
   /** True for items that a crash of the machine may undo (`TransactOptions`). Absent: none may be lost. */
-  readonly mayBeLost?: (item: Kept) => boolean
+  readonly mayBeLost?: (item: Saved) => boolean
 }
 
-interface Entry<Kept, Result> {
-  readonly item: Kept
+interface Entry<Saved, Result> {
+  readonly item: Saved
   resolve(result: Result): void
   reject(error: unknown): void
 }
@@ -42,30 +42,30 @@ const maxAtOnce = 64
  * Makes a function that stores one item, possibly with others, and resolves when it is committed.
  * @throws the error of `work` for this item alone, or of the store.
  */
-export function makeKeep<Kept extends Item, Result>(
+export function makeBatch<Saved extends Item, Result>(
   store: Pick<Store, 'transact'>,
-  options: KeepOptions<Kept, Result>,
-): (item: Kept) => Promise<Result> {
+  options: BatchOptions<Saved, Result>,
+): (item: Saved) => Promise<Result> {
   const { writers } = options
   const queues = Array.from({ length: writers }, () => makeQueue(store, options))
   return (item) => {
     const { promise, resolve, reject } = Promise.withResolvers<Result>()
     const add = queues[Number.parseInt(item.endpointId.slice(-4), 16) % writers]
-    if (add === undefined) throw new Error('attempts are kept by at least one writer')
+    if (add === undefined) throw new Error('attempts are saved by at least one writer')
     add({ item, resolve, reject })
     return promise
   }
 }
 
-function makeQueue<Kept extends Item, Result>(
+function makeQueue<Saved extends Item, Result>(
   store: Pick<Store, 'transact'>,
-  { work, mayBeLost = () => false }: KeepOptions<Kept, Result>,
-): (entry: Entry<Kept, Result>) => void {
-  const waiting: Entry<Kept, Result>[] = []
+  { work, mayBeLost = () => false }: BatchOptions<Saved, Result>,
+): (entry: Entry<Saved, Result>) => void {
+  const waiting: Entry<Saved, Result>[] = []
   let isBusy = false
 
   /** Never rejects. When one entry fails, all are stored again one by one, so that the others succeed. */
-  async function keepAll(entries: readonly Entry<Kept, Result>[]): Promise<void> {
+  async function saveAll(entries: readonly Entry<Saved, Result>[]): Promise<void> {
     const items = entries.map(({ item }) => item)
     try {
       const results = await store.transact((tx) => work(tx, items), {
@@ -74,7 +74,7 @@ function makeQueue<Kept extends Item, Result>(
       for (const [index, entry] of entries.entries()) entry.resolve(results[index] as Result)
     } catch (error) {
       if (entries.length > 1 && !(error instanceof StoreUnavailableError)) {
-        for (const entry of entries) await keepAll([entry])
+        for (const entry of entries) await saveAll([entry])
       } else for (const entry of entries) entry.reject(error)
     }
   }
@@ -82,11 +82,11 @@ function makeQueue<Kept extends Item, Result>(
   async function drain(): Promise<void> {
     isBusy = true
     while (waiting.length > 0) {
-      // Whatever arrives in this turn of the event loop is kept together.
+      // Whatever arrives in this turn of the event loop is saved together.
       await nextTurn()
       const entries = waiting.splice(0, maxAtOnce)
       // Endpoints are locked in the order of their ids, so that transactions do not deadlock.
-      await keepAll(entries.sort((one, other) => compare(one.item, other.item)))
+      await saveAll(entries.sort((one, other) => compare(one.item, other.item)))
     }
     isBusy = false
   }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { type EndpointId, newId } from '#kernel/ids.ts'
 import { StoreUnavailableError } from '#store/failure.ts'
 import type { Store, StoreRows } from '#store/ports/store.ts'
-import { makeKeep } from './keep.ts'
+import { makeBatch } from './batch.ts'
 
 const endpointId = newId<EndpointId>()
 
@@ -37,7 +37,7 @@ function makeTransactions() {
 
 test('what is answered in one turn of the event loop is kept in one transaction', async () => {
   const { transact, work, committed } = makeTransactions()
-  const keep = makeKeep({ transact }, { writers: 1, work })
+  const keep = makeBatch({ transact }, { writers: 1, work })
   const kept = await Promise.all(['a', 'b', 'c'].map((name) => keep({ endpointId, name })))
   assert.deepEqual(kept, ['a', 'b', 'c'])
   assert.deepEqual(committed, [['a', 'b', 'c']])
@@ -45,7 +45,7 @@ test('what is answered in one turn of the event loop is kept in one transaction'
 
 test('one transaction keeps a bounded number of attempts', async () => {
   const { transact, work, committed } = makeTransactions()
-  const keep = makeKeep({ transact }, { writers: 1, work })
+  const keep = makeBatch({ transact }, { writers: 1, work })
   const names = Array.from({ length: 140 }, (_, index) => String(index))
   await Promise.all(names.map((name) => keep({ endpointId, name })))
   assert.deepEqual(
@@ -64,17 +64,17 @@ test('a transaction may be lost only when each of its items may be', async () =>
   }
   const work = async (_tx: StoreRows, items: readonly Named[]) => items.map(({ name }) => name)
   const mayBeLost = ({ name }: Named) => name === 'light'
-  const keep = makeKeep({ transact }, { writers: 1, work, mayBeLost })
+  const keep = makeBatch({ transact }, { writers: 1, work, mayBeLost })
   const all = (...names: string[]) => Promise.all(names.map((name) => keep({ endpointId, name })))
   await all('light', 'light')
   await all('light', 'heavy', 'light')
-  await makeKeep({ transact }, { writers: 1, work })({ endpointId, name: 'light' })
+  await makeBatch({ transact }, { writers: 1, work })({ endpointId, name: 'light' })
   assert.deepEqual(lost, [true, false, false])
 })
 
 test('an attempt that cannot be stored does not affect others', async () => {
   const { transact, work, committed } = makeTransactions()
-  const keep = makeKeep({ transact }, { writers: 1, work })
+  const keep = makeBatch({ transact }, { writers: 1, work })
   const results = await Promise.allSettled(
     ['a', 'bad', 'c'].map((name) => keep({ endpointId, name })),
   )
@@ -89,7 +89,7 @@ test('an unavailable store is called once, not once for each attempt', async () 
   const away = new StoreUnavailableError('the store is away')
   const { begun, transact } = makeTransactions()
   const work = () => Promise.reject(away)
-  const keep = makeKeep<Named, string>({ transact }, { writers: 1, work })
+  const keep = makeBatch<Named, string>({ transact }, { writers: 1, work })
   const results = await Promise.allSettled(['a', 'b'].map((name) => keep({ endpointId, name })))
   assert.deepEqual(
     results.map((result) => (result.status === 'rejected' ? result.reason : null)),
@@ -111,7 +111,7 @@ test('attempts at one endpoint are kept one transaction after another, however m
     await new Promise<void>((resolve) => setImmediate(resolve))
     return items
   }
-  const keep = makeKeep<Named, Named>({ transact }, { writers: 6, work })
+  const keep = makeBatch<Named, Named>({ transact }, { writers: 6, work })
   await Promise.all(Array.from({ length: 140 }, () => keep({ endpointId, name: 'a' })))
   assert.equal(open, 0)
 })
