@@ -43,7 +43,7 @@ export interface Foundation {
   readonly adapters: Adapters
   /** To be closed with the adapters. */
   readonly readings: Readings
-  /** Of every call to a provider. */
+  /** Every call to a provider passes through it. */
   readonly guard: Guard
   readonly connections: Connections
   readonly webhooks: Webhooks
@@ -121,7 +121,7 @@ export async function openFoundation(
   return { ...options, origins, reports, store, kv, sealer, mailer, ...rooms }
 }
 
-/** With the breakers, and the action that stores a lost consent. */
+/** Opens the guard with the breakers and with the action that stores a lost consent. */
 function openGuard({
   store,
   kv,

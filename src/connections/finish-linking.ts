@@ -37,7 +37,7 @@ import { readConsents } from './read-consents.ts'
 
 export interface LinkingArrival {
   readonly provider: Provider
-  /** As it stood in the address. */
+  /** The state as it stood in the address. */
   readonly state: string
   readonly query: URLSearchParams
   /** The origin to which the browser returned. */

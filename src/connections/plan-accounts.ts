@@ -82,7 +82,7 @@ function toNamedOnce(accounts: readonly NewAccount[]) {
 }
 
 interface Matched {
-  /** Not matched by an id. */
+  /** Those that no id matches. */
   readonly rows: readonly KnownAccount[]
   readonly left: readonly NewAccount[]
   readonly pairs: readonly AccountPair[]

@@ -57,7 +57,7 @@ function pagesOf(fallback: number, max: number) {
 }
 
 export const accountPages = pagesOf(50, 200)
-/** Of transactions and trades. */
+/** The page parameters of transactions and trades. */
 export const rowPages = pagesOf(200, 500)
 
 /** An id that is looked up as given: text that is not a UUID is not found (reading R12). */

@@ -15,7 +15,7 @@ export interface ConnectionLimits {
 const fewestOpenFiles = 256
 
 const mostPublic = 10_000
-/** Of operators and of monitoring. */
+/** The admin listener's bound: operators and monitoring use it. */
 const mostAdmin = 1000
 
 /** `openFiles`: how many the process may have. */

@@ -84,7 +84,7 @@ async function openRouter({ lane, mount }: PublicServerOptions): Promise<LateDoo
   return { serve: fastify.routing, close: () => fastify.close() }
 }
 
-/** Without the query. */
+/** The path without its query. */
 function toPath(url: string): string {
   const end = url.indexOf('?')
   return end === -1 ? url : url.slice(0, end)

@@ -19,7 +19,7 @@ export function makeRequestIds(): () => string {
       count = 0
     }
     count += 1
-    // Not `*`, whose results outgrow the integers of the engine.
+    // The results of `*` would outgrow the integers of the engine.
     const bits = Math.imul(count, scatter) & 0xffff
     return (bytes[bits >>> 8] ?? '') + (bytes[bits & 255] ?? '') + stem
   }

@@ -77,9 +77,9 @@ return {${replies.miss}, count, left, foreign}
 `
 
 export interface RedisAdmitOptions {
-  /** Of limits. */
+  /** The link to the server of limits. */
   readonly link: RedisLink
-  /** Of cached answers, also unavailable while their names are not known. */
+  /** The link to the server of cached answers; it counts as unavailable while their names are not known. */
   readonly cacheLink: RedisLink
   /** One server has both. */
   readonly isOne: boolean

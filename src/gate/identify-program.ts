@@ -19,7 +19,7 @@ export interface Program {
 }
 
 const touchEveryMs = 60_000
-/** Of a secret, as a part of the name of its window of guesses. */
+/** The digest of a secret, as a part of the name of its window of guesses. */
 export const shownPrefix = 16
 
 /**

@@ -24,7 +24,7 @@ interface Known {
   readonly caller: Caller
   readonly keyId: KeyId
   readonly expiresAt: number | null
-  /** When its lookup began. */
+  /** The time when its lookup began. */
   readonly checkedAt: number
   /** When its use has to be recorded again. */
   touchAt: number
@@ -72,7 +72,7 @@ export interface IdentifyOptions {
 
 /** What one process has cached about keys. */
 interface Memory extends IdentifyOptions {
-  /** By the digest of the token. */
+  /** The key is the digest of the token. */
   readonly known: LRUCache<string, Known>
   /** The same entries, by the credential of a connection that used them. */
   readonly remembered: WeakMap<Credential, Known>

@@ -48,7 +48,7 @@ function toKey(userId: string, epoch: number, path: string, rawQuery: string): s
   return `${owner}${epoch}:${path.length}:${path}${sortQuery(rawQuery)}`
 }
 
-/** By code units, not by a locale: the same order on every machine. */
+/** Compares by code units and not by a locale, so that every machine has the same order. */
 function sortQuery(rawQuery: string): string {
   return rawQuery.split('&').sort().join('&')
 }

@@ -11,7 +11,7 @@ export type Fingerprint = (text: string) => Print
 /** 48 bits, as many as `randomInt` gives. */
 export const makeSeed = (): number => randomInt(2 ** 48 - 1)
 
-/** Of a set of rows: the same in every order. */
+/** The fingerprint of a set of rows, which is the same in every order. */
 export const addPrints = (one: Print, other: Print): Print => (one + other) % 2 ** 52
 
 /** Two FNV-like sums over two characters at a time, mixed at the end as in MurmurHash3. */

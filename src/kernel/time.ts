@@ -55,7 +55,7 @@ export function parseInstant(text: string): Micros | null {
 const shortest = 20
 const scratch = new Uint8Array(64)
 
-/** As `parseInstant`, of the characters from `from` up to `to`. */
+/** Does what `parseInstant` does, for the characters from `from` up to `to`. */
 export function parseInstantBytes(text: Uint8Array, from: number, to: number): Micros | null {
   if (to - from < shortest || !hasDividers(text, from)) return null
   const year = pair(text, from) * 100 + pair(text, from + 2)

@@ -14,7 +14,7 @@ const pageRows = 200
 /** Of one run; the rest waits for the next one. */
 const maxPages = 500
 
-/** Before every id. */
+/** Sorts before every id. */
 const firstId = parseUuid<ConnectionId>('00000000-0000-0000-0000-000000000000')
 
 export function makeExpiryNotices(options: {

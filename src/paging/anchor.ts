@@ -82,7 +82,7 @@ export function addMarks(before: Anchor | null, snapshot: Snapshot, shown: Shown
   return goodUntil === undefined ? anchor : { ...anchor, goodUntil }
 }
 
-/** Where readers stood last. */
+/** The newest marks, by when a reader last stood there. */
 function listAlive(marks: Marks, now: number): Map<number, Mark> {
   const alive = [...marks].filter(([, { at }]) => now - at < 2 * anchorLifeMs)
   return new Map(alive.toSorted(([, one], [, other]) => one.at - other.at).slice(-maxMarks))

@@ -14,7 +14,7 @@ import { makeSnapshot, type SnapshotFacts, type SnapshotPage } from './snapshot.
 
 export interface SharedPlace {
   readonly snapshots: SharedSnapshots
-  /** On a server that evicts nothing. */
+  /** They lie on a server that evicts nothing. */
   readonly anchors: SharedSnapshots
   /** The bodies of pages. */
   readonly bodies: Pick<CacheStore, 'get' | 'set'>

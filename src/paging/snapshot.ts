@@ -45,7 +45,7 @@ export interface SnapshotFacts {
   /** The user's epoch, and the time, at which the generation began. */
   readonly generationEpoch: number
   readonly generationAt: number
-  /** Of the fingerprints. */
+  /** The seed of the fingerprints. */
   readonly seed: number
   /** A bound that is "now" does not move. */
   readonly window: TimeWindow
@@ -67,7 +67,7 @@ export interface List {
 export interface Row {
   readonly list: List
   readonly page: SnapshotPage
-  /** In the arrays of its page. */
+  /** Its index in the arrays of its page. */
   readonly entry: number
   /** 1 for the first of identical fills, 2, 3 … for later ones. */
   readonly copy: number

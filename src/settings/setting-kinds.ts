@@ -162,7 +162,7 @@ export function webUrl(fallback: string, meaning: string): Setting<string> {
   }
 }
 
-/** As `webUrl`, but only an origin: no path. */
+/** Does what `webUrl` does, for an origin without a path. */
 export function origin(texts: Texts): Setting<string | null> {
   return {
     fallback: null,

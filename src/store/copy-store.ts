@@ -25,7 +25,7 @@ import { makeSealer } from './seal.ts'
 export type { CopiedTable }
 
 export interface CopyStoreOptions {
-  /** Of the embedded store. */
+  /** The data directory of the embedded store. */
   readonly dataDir: string
   readonly databaseUrl: string
   readonly mode: StoreMode

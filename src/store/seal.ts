@@ -24,7 +24,7 @@ export interface Sealer {
    * 32 bytes for another use (a MAC, a cookie signature), derived from the first key and this purpose only.
    */
   derive(purpose: string): Uint8Array
-  /** As `derive`, from every key in order: for values signed before a rotation. */
+  /** Derives from every key in order, for values that were signed before a rotation. */
   deriveAll(purpose: string): readonly Uint8Array[]
 }
 

@@ -56,7 +56,7 @@ export interface AccountLedger {
 
 export interface AccountLedgerOptions {
   readonly accountId: AccountId
-  /** Of the account. */
+  /** The fingerprints of the account's rows. */
   readonly prints: Fingerprints
   readonly months: readonly LedgerMonth[]
   /** Of the list of fields that the run's contents are made of. */

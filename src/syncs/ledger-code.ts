@@ -20,7 +20,7 @@ export class LedgerFormatError extends Error {
   override readonly name = 'LedgerFormatError'
 }
 
-/** Of the id and of the content. */
+/** The length of a fingerprint: an entry has one of the id and one of the content. */
 const printBytes = 8
 const wordBytes = 4
 const entryBytes = 2 * printBytes

@@ -68,7 +68,7 @@ export interface SyncOptions {
   readonly random: () => number
   /** `SYNC_INTERVAL_MINUTES`. */
   readonly intervalMinutes: number
-  /** Of users who never set one (contract, Transaction). */
+  /** The zone of users who never set one (contract, Transaction). */
   readonly defaultTimezone: string
   /** Updates the connection and its accounts from the provider. */
   readonly refresh: (connectionId: ConnectionId, call: CallContext) => Promise<void>

@@ -8,7 +8,7 @@ import type { EndpointId } from '#kernel/ids.ts'
 import { StoreUnavailableError } from '#store/failure.ts'
 import type { Store, StoreRows } from '#store/ports/store.ts'
 
-/** Of one endpoint. */
+/** What concerns one endpoint. */
 interface Item {
   readonly endpointId: EndpointId
 }

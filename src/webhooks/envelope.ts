@@ -74,7 +74,7 @@ function toChunks(draft: EventDraft): readonly Chunk[] {
   let count = 0
   let bytes = frameBytes
   const add = (kind: keyof Chunk, text: string) => {
-    // With the comma before it.
+    // The comma before it counts.
     const size = Buffer.byteLength(text) + 1
     const isFull = count === chunkLimits.maxObjects || bytes + size > chunkLimits.maxBytes
     if (isFull && count > 0) {

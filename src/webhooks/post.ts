@@ -87,7 +87,7 @@ const words: Readonly<Record<string, string>> = {
   ANSWER_TOO_LONG: 'more arrived than an answer may have, and no status',
   UND_ERR_HEADERS_OVERFLOW: 'the headers of the answer are too large',
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the answer is not HTTP',
-  // Of undici, for a status below 100.
+  // undici throws it for a status below 100.
   ERR_ASSERTION: 'the answer is not HTTP',
 }
 

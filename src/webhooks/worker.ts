@@ -11,7 +11,7 @@ import { maxInFlight } from './send-round.ts'
 
 /** Endpoints that one process sends to at once. */
 const capacity = { healthy: 48, unhealthy: 16 } as const
-/** Of one process. */
+/** Deliveries that one process sends at once. */
 export const maxDeliveriesInFlight = (capacity.healthy + capacity.unhealthy) * maxInFlight
 
 /** The longest wait for a delivery that is due again; the store announces new ones. */

@@ -75,7 +75,7 @@ export interface ConsentRequests {
 
 export interface ConnectedAgent {
   readonly grantId: string
-  /** By which the audit names the agent; null for an agent that an earlier version connected. */
+  /** The name of the agent in the audit; null for an agent that an earlier version connected. */
   readonly clientId: string | null
   readonly clientName: string
   readonly redirectHost: string

@@ -5,7 +5,7 @@ import type { Clock } from '#kernel/time.ts'
 import type { OAuthStore } from '#store/ports/oauth.ts'
 
 const batchRows = 500
-/** With a minute between sweeps, enough for a hundred new rows a second. */
+/** With a minute between sweeps this is enough for a hundred new rows a second. */
 const maxBatches = 15
 /** Limit of self-registered, never used clients in all: at most about 16 kB each. */
 export const maxUnusedInAll = 10_000

@@ -130,7 +130,7 @@ async function readInTime(
 interface Sent {
   readonly provider: Provider
   readonly request: IncomingMessage
-  /** Of its address. */
+  /** The group that its address counts in. */
   readonly group: string
 }
 

@@ -84,7 +84,7 @@ const bareRequest = { method: 'GET', route: '/me', target: '/me' } as const
 interface Standing {
   readonly headers: Readonly<Record<string, string>>
   readonly audience: Audience
-  /** By a personal app: the person manages it. */
+  /** The request is made with a personal app, which the person manages. */
   readonly isPersonal: boolean
   /** Parts that are removed from an answer's text before it is logged. */
   readonly secrets: readonly string[]

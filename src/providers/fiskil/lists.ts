@@ -24,7 +24,7 @@ export function readJson(body: Uint8Array): unknown {
   return decode(body, (text) => JSON.parse(text))
 }
 
-/** As `readJson`, with every number as its source text (reading R24). */
+/** Does what `readJson` does, and keeps every number as its source text (reading R24). */
 export function readExactJson(body: Uint8Array): unknown {
   return decode(body, parseExactJson)
 }

@@ -236,7 +236,7 @@ export async function listKeys(
   return keys
 }
 
-/** As `listKeys`, without the current key. */
+/** Lists what `listKeys` lists, without the current key. */
 export async function listAgedKeys(
   places: SealedStore,
   table: SealedTable,

@@ -22,7 +22,7 @@ export interface SourceTable {
   readonly name: string
   readonly place: CopyPlace
   readonly columns: readonly CopyColumn[]
-  /** Of the primary key, in its order. */
+  /** The columns of the primary key, in its order. */
   readonly keyColumns: readonly string[]
   /** All rows by the primary key, read as they are asked for. */
   rows(): Iterable<readonly SQLOutputValue[]>

@@ -81,7 +81,7 @@ function runCopy(client: Client, text: string, options: CopyOptions): Promise<nu
   return ended.promise
 }
 
-/** Also when the connection closes: then the driver reports the failure. */
+/** It ends when the connection closes as well: then the driver reports the failure. */
 function untilDrained({ stream }: CopyConnection): Promise<void> {
   return new Promise((resolve) => {
     const end = () => {

@@ -18,7 +18,7 @@ export interface CopiedTable {
   readonly place: CopyPlace
   readonly name: string
   readonly rows: number
-  /** Of the rows by their primary key, in PostgreSQL's text format of COPY. */
+  /** The digest of the rows by their primary key, in PostgreSQL's text format of COPY. */
   readonly sha256: string
 }
 
@@ -122,7 +122,7 @@ class Sending {
   }
 }
 
-/** By its primary key, for an operator who looks for it. */
+/** Names the row by its primary key, for an operator who looks for it. */
 function nameRow(table: SourceTable, row: readonly SQLOutputValue[]): string {
   const parts = table.keyColumns.map((name) => {
     const value = row[table.columns.findIndex((column) => column.name === name)]

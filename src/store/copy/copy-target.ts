@@ -186,7 +186,7 @@ export interface TargetColumn {
   readonly schema: string
   readonly table: string
   readonly name: string
-  /** As PostgreSQL names it. */
+  /** The name that PostgreSQL has for it. */
   readonly type: string
 }
 

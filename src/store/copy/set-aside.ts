@@ -7,7 +7,7 @@ import { sql } from 'kysely'
 import type { Db } from '../engine/tables.ts'
 
 interface Part {
-  /** Of the table, with its schema, quoted. */
+  /** The table's name with its schema, quoted. */
   readonly table: string
   readonly name: string
   readonly schema: string
@@ -47,7 +47,7 @@ async function listReferences(tx: Db, schemas: readonly string[]): Promise<reado
   return rows
 }
 
-/** Without those of constraints. */
+/** Lists the indexes, without those of constraints. */
 async function listIndexes(tx: Db, schemas: readonly string[]): Promise<readonly Part[]> {
   const { rows } = await sql<Part>`
     select format('%I.%I', n.nspname, t.relname) as table, n.nspname as schema, c.relname as name,

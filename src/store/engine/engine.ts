@@ -93,7 +93,7 @@ export interface RepositoryOptions {
   readonly write: Write
 }
 
-/** Of a repository with sealed columns. */
+/** What a repository with sealed columns needs. */
 export interface SealingOptions extends RepositoryOptions {
   readonly sealer: Sealer
 }

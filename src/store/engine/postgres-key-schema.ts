@@ -20,7 +20,7 @@ export interface KeySchema {
   describe(db: Db): Promise<KeyPlace>
 }
 
-/** Of the store in `schema`. */
+/** The schema with the keys of the store in `schema`. */
 export function makeKeySchema(schema: string): KeySchema {
   const name = nameOf(schema)
   return {

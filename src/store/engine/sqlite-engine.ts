@@ -77,7 +77,7 @@ function makeEngine({ writer, reader: readerFile, keys: keysFile, directory }: O
   const keys = toKysely(keysFile)
   /** Commits that are not synced themselves are synced with the next that is (sqlite.org/pragma.html). */
   async function withoutSync<Result>(work: () => Promise<Result>): Promise<Result> {
-    // Not a kept statement: SQLite sets this while it prepares the text.
+    // This statement is not kept, because SQLite sets this while it prepares the text.
     writer.exec('pragma synchronous = normal')
     try {
       return await work()

@@ -154,7 +154,7 @@ function demandKeys(engine: Engine, tx: Db, events: readonly SealedEvent[]): Pro
   })
 }
 
-/** Of 64 KiB each at the most. */
+/** Each has at most 64 KiB. */
 const eventsAtOnce = 16
 
 async function insertEvents(engine: Engine, tx: Db, events: readonly SealedEvent[]): Promise<void> {

@@ -25,7 +25,7 @@ const columns = [
   'email_confirmed_at as emailConfirmedAt',
 ] as const
 
-/** By which a caller is judged. */
+/** The columns by which a caller is judged. */
 export const accessColumns = [
   'users.timezone',
   'users.epoch',
@@ -333,7 +333,7 @@ export async function demandUser(engine: Engine, tx: Db, id: UserId): Promise<vo
   refuseUnlessLiving(await lockUser(engine, tx, id))
 }
 
-/** As `demandUser`, with the next statement of the transaction. */
+/** Does what `demandUser` does, together with the next statement of the transaction. */
 export function demandUserSoon(engine: Engine, tx: Db, id: UserId): Promise<void> {
   return lockUserSoon(engine, tx, { id, found: refuseUnlessLiving })
 }

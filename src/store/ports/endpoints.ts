@@ -15,7 +15,7 @@ export interface EndpointRow {
   readonly userId: UserId
   /** Sealed at rest. Empty: it cannot be decrypted, and nothing can be sent. */
   readonly url: string
-  /** At least one. */
+  /** There is at least one. */
   readonly events: readonly EventType[]
   /** Events without a new or updated row are not sent (reading R32). */
   readonly skipEmpty: boolean
@@ -33,7 +33,7 @@ export interface EndpointRow {
 /** Each has the form `whsec_…`. */
 export interface EndpointSecrets {
   readonly current: string
-  /** Also used for signatures until then. */
+  /** Until then it is used for signatures as well. */
   readonly previous: { readonly secret: string; readonly until: Millis } | null
 }
 

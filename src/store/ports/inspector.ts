@@ -51,7 +51,7 @@ export interface UsedLogin {
 export interface ProviderUse {
   readonly provider: Provider
   readonly userCount: number
-  /** Of the first of them, by address. */
+  /** The addresses of the first of them, in alphabetical order. */
   readonly emails: readonly string[]
   /** Without those that are being deleted. */
   readonly connectionCount: number
@@ -94,7 +94,7 @@ export interface StuckBounds {
   readonly startedBefore: Millis
   /** A lease that ends later was taken by a process whose clock was ahead. */
   readonly heldBeyond: number
-  /** Of each kind. */
+  /** The most findings of each kind. */
   readonly limit: number
 }
 

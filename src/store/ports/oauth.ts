@@ -61,7 +61,7 @@ export interface OAuthAgentRow {
   /** Null: it does not open. */
   readonly payload: string | null
   readonly createdAt: Millis
-  /** To the minute; null: never used. */
+  /** Exact to the minute; null: it was never used. */
   readonly lastUsedAt: Millis | null
 }
 
@@ -78,7 +78,7 @@ export interface OAuthStore {
     row: NewOAuthRow,
     bounds: { readonly at: Millis; readonly ofOrigin: number; readonly inAll: number },
   ): Promise<'kept' | 'origin_full' | 'full'>
-  /** As `save` while this browser session exists; one transaction locks the session and stores. */
+  /** Saves while this browser session exists: one transaction locks the session and stores. */
   saveWhile(sessionId: SessionId, row: NewOAuthRow): Promise<boolean>
   /** Includes expired rows that have not been swept yet. */
   find(model: OAuthModel, id: Uint8Array): Promise<OAuthRow | null>

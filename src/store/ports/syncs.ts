@@ -138,7 +138,7 @@ export interface SyncStore {
   findRun(id: SyncRunId): Promise<SyncRunRow | null>
   /** Newest first. */
   listRuns(connectionId: ConnectionId, limit: number): Promise<readonly SyncRunRow[]>
-  /** Of each connection of the user, `deleting` ones included. */
+  /** The syncs of each connection of the user, those of `deleting` ones included. */
   listStates(userId: UserId): Promise<readonly SyncState[]>
   /** The newest run in one of these states, of each connection of the user that has one. */
   listLastRuns(userId: UserId, states: readonly SyncRunState[]): Promise<readonly SyncRunRow[]>

@@ -21,7 +21,7 @@ export interface PlanRow {
 
 export interface UserRow extends PlanRow {
   readonly id: UserId
-  /** As given, trimmed; compared case-insensitively. */
+  /** The address as it was given, trimmed. It is compared case-insensitively. */
   readonly email: string
   /** The display name; null: never given. */
   readonly name: string | null

@@ -8,7 +8,7 @@ import { type Db, moment } from '../engine/tables.ts'
 
 const spreadMs = 3_600_000
 
-/** In the transaction that sets up the schema. */
+/** Runs in the transaction that sets up the schema. */
 export async function spreadSyncs(tx: Db, now: number): Promise<void> {
   const without = await tx
     .selectFrom('connections')
