@@ -9,9 +9,11 @@ import type { listBalances } from '#contract/operations.ts'
 import { type Balance, Provider } from '#contract/resources.ts'
 import type { AccountId, LoginId } from '#kernel/ids.ts'
 import { parseUuid } from '#kernel/ids.ts'
+import { type Millis, parseInstant, toMillis } from '#kernel/time.ts'
 import type { BalanceReader, BalanceReading } from '#providers/port.ts'
 import type { AccountRow } from '#store/ports/accounts.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
+import { reportedTime, toAge } from './data-age.ts'
 import type { ReadContext, ReadOptions, ReadResult } from './read-context.ts'
 import { categoryOf, toAccountRef } from './target.ts'
 
@@ -41,11 +43,14 @@ export function makeListBalances(options: ReadOptions) {
     )
     const data = lists.flatMap(({ balances }) => balances)
     const cacheable = data.every((balance) => balance.currentBalance !== null)
-    const ages = lists.flatMap(({ age }) => age ?? [])
-    if (ages.length === 0) return { body: { data }, truncated: false, cacheable }
-    const asOf = Math.min(...ages.map((age) => age.asOf))
-    const staleAt = Math.min(...ages.map((age) => age.goodUntil))
-    return { body: { data }, truncated: false, cacheable, asOf, staleAt }
+    const reading = {
+      body: { data },
+      truncated: false,
+      cacheable,
+      ...toAge(lists.flatMap(({ times }) => times)),
+    }
+    const ends = lists.flatMap(({ goodUntil }) => goodUntil ?? [])
+    return ends.length === 0 ? reading : { ...reading, staleAt: Math.min(...ends) }
   }
 }
 
@@ -121,9 +126,15 @@ async function groupByLogin(
   )
 }
 
-type GroupReading = Pick<BalanceReading, 'balances' | 'age'>
+interface GroupReading {
+  readonly balances: readonly Balance[]
+  /** When the institutions last updated them, where that is known. */
+  readonly times: readonly (Millis | null)[]
+  /** When the balances may be shown no longer; null: there is no such bound. */
+  readonly goodUntil: Millis | null
+}
 
-const nothing: GroupReading = { balances: [] }
+const nothing: BalanceReading = { balances: [], consents: [] }
 
 async function readGroup(
   options: ReadOptions,
@@ -133,14 +144,31 @@ async function readGroup(
 ): Promise<GroupReading> {
   // Reading R20b: the provider is not called for a revoked connection.
   const asked = group.members.filter((member) => member.connection.status !== 'revoked')
-  const { balances: answers, age } =
+  const reading =
     read === null || asked.length === 0 ? nothing : await ask(options, context, group, read)
   const wanted = new Set(asked.map((member) => member.account.id))
-  const balances = answers.filter((balance) => wanted.delete(balance.accountId))
+  const balances = reading.balances.filter((balance) => wanted.delete(balance.accountId))
   const answered = new Set(balances.map((balance) => balance.accountId))
   const missing = group.members.filter((member) => !answered.has(member.account.id))
-  const all = [...balances, ...missing.map((member) => unknownBalance(member.account.id))]
-  return age === undefined ? { balances: all } : { balances: all, age }
+  const shown = asked.filter((member) => answered.has(member.account.id))
+  const adapter = options.adapters[group.provider]
+  return {
+    balances: [...balances, ...missing.map((member) => unknownBalance(member.account.id))],
+    times:
+      reading.age === undefined
+        ? shown.map(
+            ({ connection }) => timeOf(reading, connection) ?? reportedTime(adapter, connection),
+          )
+        : [reading.age.asOf],
+    goodUntil: reading.age?.goodUntil ?? null,
+  }
+}
+
+/** The provider's own time of a connection in this reading; null: it has none. */
+function timeOf({ consents }: BalanceReading, { id }: ConnectionRow): Millis | null {
+  const text = consents.find(({ connectionId }) => connectionId === id)?.lastRefreshedAt
+  const at = text === undefined || text === null ? null : parseInstant(text)
+  return at === null ? null : toMillis(at)
 }
 
 async function ask(
@@ -148,7 +176,7 @@ async function ask(
   context: ReadContext,
   group: Group,
   read: BalanceReader,
-): Promise<GroupReading> {
+): Promise<BalanceReading> {
   const [first] = group.members
   const login = await options.store.logins.get(group.loginId)
   if (first === undefined || login === null) return nothing

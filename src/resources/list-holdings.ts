@@ -5,6 +5,7 @@ import { apiError } from '#contract/errors.ts'
 import type { listHoldings } from '#contract/operations.ts'
 import type { Holding } from '#contract/resources.ts'
 import type { BrokerageAdapter, CallContext } from '#providers/port.ts'
+import { reportedTime, toAge } from './data-age.ts'
 import { followMoved } from './follow-moved.ts'
 import { type ReadContext, type ReadOptions, type ReadResult, whole } from './read-context.ts'
 import { findReadTarget, refuseRevoked, type Target, toGuardTarget } from './target.ts'
@@ -28,7 +29,7 @@ export function makeListHoldings(options: ReadOptions) {
     const data = await options.guard.run(guardTarget, context.signal, (call) =>
       followMoved({ options, target, find, call }, (current) => readAll(adapter, current, call)),
     )
-    return whole({ data })
+    return { ...whole({ data }), ...toAge([reportedTime(adapter, target)]) }
   }
 }
 

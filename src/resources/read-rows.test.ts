@@ -47,6 +47,7 @@ function makeWorld(pageCount: number, rowsPerPage: number) {
   const signal = new AbortController().signal
   const options = {
     windows,
+    adapters: {},
     clock: { now: () => 0 },
     guard: {
       run: (_target: unknown, _signal: unknown, read: (call: unknown) => unknown) =>

@@ -9,6 +9,7 @@ import type { Pagination } from '#contract/resources.ts'
 import type { RowSource } from '#paging/take-page.ts'
 import type { RowOf, Window } from '#paging/windows.ts'
 import type { CallContext, RowPage } from '#providers/port.ts'
+import { reportedTime, toAge } from './data-age.ts'
 import { followMoved } from './follow-moved.ts'
 import type { ReadContext, ReadOptions, ReadResult } from './read-context.ts'
 import { refuseRevoked, type Target, toGuardTarget } from './target.ts'
@@ -48,8 +49,8 @@ export async function readRows<Page extends RowPage<unknown>>(
     ),
   )
   const { staleAt, asOf } = window
-  const reading = { ...toReading(request, window, finish), staleAt }
-  return asOf === undefined ? reading : { ...reading, asOf }
+  const age = toAge([asOf ?? reportedTime(options.adapters[target.provider], target)])
+  return { ...toReading(request, window, finish), staleAt, ...age }
 }
 
 /** One request to the provider. */

@@ -7,6 +7,7 @@ import { apiError } from '#contract/errors.ts'
 import type { ConnectionCategory, Provider } from '#contract/resources.ts'
 import type { AccountId, ConnectionId, UserId } from '#kernel/ids.ts'
 import { parseUuid } from '#kernel/ids.ts'
+import type { Millis } from '#kernel/time.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import { consentGone } from '#providers/failure.ts'
 import type { GuardTarget } from '#providers/guard.ts'
@@ -23,6 +24,8 @@ export interface Target {
   readonly accounts: readonly AccountRef[]
   /** Exactly one account was requested. */
   readonly scoped: boolean
+  /** When the connection was last refreshed, as stored. */
+  readonly lastRefreshedAt: Millis | null
 }
 
 export interface TargetQuery {
@@ -76,6 +79,7 @@ export async function findReadTarget(
     provider: connection.provider,
     accounts: chosen.map(toAccountRef),
     scoped: query.accountIds === undefined && query.accountId !== undefined,
+    lastRefreshedAt: connection.lastRefreshedAt,
   }
 }
 
