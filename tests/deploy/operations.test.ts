@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parse } from 'yaml'
+import { type ConnectionId, newId, type SyncRunId } from '#kernel/ids.ts'
 import { systemClock } from '#kernel/time.ts'
 import { settings } from '#src/settings/settings.ts'
 import { makeBacklog } from '#src/telemetry/backlog-metrics.ts'
@@ -37,6 +38,7 @@ const named = (text: string) =>
 
 for (const [name, text] of [
   ['deploy/alerts.yaml', readText('deploy/alerts.yaml')],
+  ['deploy/grafana-dashboard.json', readText('deploy/grafana-dashboard.json')],
   ['the guide', readGuide()],
 ] as const) {
   test(`every metric that ${name} names is one of ours`, async () => {
@@ -60,6 +62,66 @@ interface Rules {
     }[]
   }[]
 }
+
+interface Dashboard {
+  readonly panels: readonly {
+    readonly title: string
+    readonly description?: string
+    readonly targets?: readonly { readonly expr: string; readonly legendFormat: string }[]
+  }[]
+}
+
+/** The labels of each series of a process that has met everything. */
+async function listLabels(): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+  const metrics = makeMetrics()
+  const counts = { read: 1, new: 1, updated: 1, gone: 1, returned: 1, rounded: 1, chunks: 1 }
+  const run = { runId: newId<SyncRunId>(), connectionId: newId<ConnectionId>() }
+  const request = { door: 'rest', operation: 'unknown', status: 404, cache: 'BYPASS' } as const
+  metrics.request({ ...request, durationMs: 1 })
+  metrics.exchange({ provider: 'up', route: 'GET /x', outcome: 200, durationMs: 1 })
+  metrics.breakerOpened('up')
+  metrics.refused('heavy')
+  metrics.backgroundRan('sweep', 'done')
+  metrics.sharedStateUnavailable('limits', false)
+  metrics.webhooks.attempt({ outcome: 'succeeded', durationMs: 1, lagMs: 1 })
+  metrics.syncs.ended({
+    ...run,
+    ...{ provider: 'up', reason: 'schedule', result: 'succeeded', code: null, error: null },
+    durationMs: 1,
+    counts,
+  })
+  const text = await metrics.text()
+  metrics.close()
+  const labels = new Map<string, Set<string>>()
+  for (const [, series = '', list = ''] of text.matchAll(/^(\w+)\{([^}]*)\}/gm)) {
+    const name = series.replace(/_(?:bucket|sum|count)$/, '')
+    const own = labels.get(name) ?? new Set<string>()
+    for (const [, label = ''] of list.matchAll(/(\w+)="/g)) own.add(label)
+    labels.set(name, own)
+  }
+  return labels
+}
+
+test('every panel of the dashboard says what it shows, and groups by labels that its series have', async () => {
+  const { panels } = JSON.parse(readText('deploy/grafana-dashboard.json')) as Dashboard
+  const labels = await listLabels()
+  const queries = panels.flatMap(({ title, description, targets = [] }) =>
+    targets.map((target) => ({ title, description, ...target })),
+  )
+  assert.ok(queries.length >= 20)
+  for (const { title, description, expr, legendFormat } of queries) {
+    assert.ok((description ?? '').length > 0, title)
+    const name = named(expr)[0]?.replace(/_(?:bucket|sum|count)$/, '') ?? 'up'
+    const own = labels.get(name) ?? new Set()
+    const grouped = [...expr.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, by = '']) => by.split(', '))
+    const shown = [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map(([, label = '']) => label)
+    const filtered = [...expr.matchAll(/(\w+)=~?"/g)].map(([, label = '']) => label)
+    const strange = [...grouped, ...shown, ...filtered].filter(
+      (label) => !own.has(label) && !['le', 'job', 'instance'].includes(label),
+    )
+    assert.deepEqual(strange, [], `${title}: ${expr}`)
+  }
+})
 
 test('every alert has a description, and the guide says what to do about it', () => {
   const { groups } = parse(readText('deploy/alerts.yaml')) as Rules
