@@ -41,7 +41,7 @@ export async function runSandbox(start: SandboxStart, foreground: Foreground): P
   const environment = toEnvironment(sandbox)
   const printed = {
     environment,
-    people: listPeople(),
+    people: listPeople(sandbox.access),
     ownKeys: listOwnKeys(),
     personalKeys: listPersonalKeys(),
   }

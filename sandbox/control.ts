@@ -55,7 +55,7 @@ export function makeSandboxControl(options: ControlOptions): (admin: FastifyInst
 function addRowRoutes(admin: FastifyInstance, options: ControlOptions): void {
   const { sandbox, clock } = options
 
-  admin.get('/sandbox/people', async () => ({ data: listPeople() }))
+  admin.get('/sandbox/people', async () => ({ data: listPeople(sandbox.access) }))
 
   admin.post<PersonPath>('/sandbox/people/:person/rows', async (request, reply) => {
     const { person } = request.params

@@ -23,6 +23,8 @@ import {
 } from './fiskil/index.ts'
 import { fiskilShows } from './fiskil/shows.ts'
 import type { Shows } from './shows.ts'
+import { type SimplefinEmulator, startSimplefinEmulator, toAccessUrl } from './simplefin/index.ts'
+import { simplefinShows } from './simplefin/shows.ts'
 import {
   demoCredentials,
   demoPersonalKey,
@@ -47,6 +49,7 @@ export interface Emulators {
   readonly akahu: AkahuEmulator
   readonly snaptrade: SnapTradeEmulator
   readonly up: UpEmulator
+  readonly simplefin: SimplefinEmulator
 }
 
 /** A listening emulator, and the settings that point an adapter at it. */
@@ -60,8 +63,8 @@ type Entries = {
     start(options: EmulatorStart): Promise<Started<Name>>
     /** What is to be seen of each magic user. */
     readonly shows: Shows
-    /** What links the person of this name. */
-    link(person: string): Credentials
+    /** What links the person of this name, at the emulator that the access leads to. */
+    link(person: string, access: { readonly baseUrl: string }): Credentials
     /** The same person by a key of their own; absent: nobody has one. */
     linkPersonally?(person: string): Credentials
     /** The settings of an installation that has one person's own key in place of those of `start`. */
@@ -113,5 +116,17 @@ export const emulators: Entries = {
       return { emulator, access: { baseUrl: emulator.baseUrl } }
     },
     link: (person) => ({ provider: 'up', token: toToken(person) }),
+  },
+  simplefin: {
+    shows: simplefinShows,
+    async start(options) {
+      const emulator = await startSimplefinEmulator(options)
+      return { emulator, access: { baseUrl: emulator.baseUrl, allowPrivate: true } }
+    },
+    // A setup token works once; an access URL links the same person as often as wanted.
+    link: (person, { baseUrl }) => ({
+      provider: 'simplefin',
+      setupToken: toAccessUrl(baseUrl, person),
+    }),
   },
 }

@@ -108,7 +108,9 @@ async function refresh(
 ): Promise<boolean> {
   if (first === undefined) return false
   try {
-    await connections.refreshConnection(bySystem, first.id, { priority: 'user' })
+    // As if its person had pressed Refresh: what was read before the command is out of date.
+    const person = { address: '127.0.0.1', headers: {} }
+    await connections.refreshConnection(bySystem, first.id, { priority: 'user', person })
     return true
   } catch (error) {
     if (error instanceof ApiError) return false

@@ -75,12 +75,17 @@ function findMagicUser(name: string): (MagicUser & { readonly name: MagicName })
   return magicUsers.find((one) => one.name === name) ?? null
 }
 
+/** Where each emulator is; null: it does not run. */
+type Reached = Readonly<Record<SandboxProvider, { readonly baseUrl: string } | null>>
+
 /** What links this person at each provider where they live. */
-export function credentialsOf(name: MagicName): readonly Credentials[] {
+export function credentialsOf(name: MagicName, access: Reached): readonly Credentials[] {
   const person = findMagicUser(name)
-  return sandboxProviders.flatMap((provider) =>
-    person === null || person.at[provider] === null ? [] : [emulators[provider].link(name)],
-  )
+  return sandboxProviders.flatMap((provider) => {
+    const own = access[provider]
+    if (person === null || person.at[provider] === null || own === null) return []
+    return [emulators[provider].link(name, own)]
+  })
 }
 
 /** The flags of `tributary connections link U` that link with these credentials. */
@@ -113,9 +118,9 @@ export function listOwnKeys() {
 }
 
 /** One row for each person at each provider, with what to type. */
-export function listPeople() {
+export function listPeople(access: Reached) {
   return magicUsers.flatMap(({ name, shows, at, after }) =>
-    credentialsOf(name).map((credentials) => ({
+    credentialsOf(name, access).map((credentials) => ({
       person: name,
       provider: credentials.provider,
       shows,

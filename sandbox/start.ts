@@ -59,7 +59,7 @@ export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
     // All of them run, each under the name of its provider.
     ...(byName as unknown as Emulators),
     access: access as unknown as ProviderAccess,
-    person: credentialsOf,
+    person: (name) => credentialsOf(name, access as unknown as ProviderAccess),
     sendWebhooksTo(baseUrl) {
       for (const { name, emulator } of running) {
         const sender = senderOf(emulator)

@@ -48,6 +48,7 @@ export type Provider =
   | 'akahu'
   | 'snaptrade'
   | 'up'
+  | 'simplefin'
   | (string & {})
 
 /** What kind of institution the connection leads to. */

@@ -14,9 +14,18 @@ import { UpstreamError } from '#providers/failure.ts'
 import { toUpstreamApiError } from '#providers/guard.ts'
 import { describeMisplaced } from '#providers/misplaced-key.ts'
 import type { Adapter, DiscoveredConnection } from '#providers/port.ts'
+import { LoginTakenError, OwnerGoneError } from '#store/failure.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
+import type { NewLogin } from '#store/ports/logins.ts'
 import { adoptConsents, toUnsaved } from './adopt-consents.ts'
-import { type AskOptions, askProvider, getAdapter, limitTime } from './ask-provider.ts'
+import { type AskOptions, askProvider, getAdapter, limitTime, toLogin } from './ask-provider.ts'
+import {
+  type ClaimedLogin,
+  endClaimed,
+  findRenewedLogin,
+  listKnown,
+  saveClaimed,
+} from './claimed-login.ts'
 import { LinkInput } from './link-input.ts'
 import { forgetListening, listenTo } from './listen-to.ts'
 import type { ActionOptions } from './options.ts'
@@ -60,7 +69,12 @@ export async function linkNow(
   return options.queue.take(userId, async () => {
     await demandUser(options, userId)
     const askOptions = limitTime(options, { priority: 'user', stop, person: by.person })
-    const { identity, discovered } = await meet(options, credentials, askOptions)
+    const { identity, claimed, discovered } = await meet(
+      options,
+      by,
+      { userId, credentials },
+      askOptions,
+    )
     if (discovered.length === 0) {
       throw apiError('invalid_params', {
         message: `Nothing to link: ${credentials.provider} knows of no consent for these credentials`,
@@ -69,16 +83,20 @@ export async function linkNow(
         ],
       })
     }
-    const { upstreamUserId, secret, isPersonal } = identity
-    const isExclusive = isPersonal && options.sharesPersonalKeys !== true
     const { provider } = credentials
-    const saved = { userId, provider, upstreamUserId, secret, isExclusive }
+    const renewed = await findRenewedLogin(options, userId, identity, discovered)
+    const saved = toNewLogin(
+      options,
+      { userId, provider },
+      renewed === null ? identity : { ...identity, upstreamUserId: renewed.upstreamUserId },
+    )
     const { adopted, login } = await adoptConsents(
       options,
       { by, userId, provider, credentials: identity, login: (tx) => tx.logins.save(saved) },
       discovered,
     )
     const ids = new Set(adopted.map(({ id }) => id))
+    if (claimed !== null) await endClaimed(options, claimed)
     await forgetListening(options, login.id)
     await listenTo(options, login, askOptions)
     const rows = await options.store.connections.list(userId)
@@ -92,24 +110,44 @@ async function demandUser({ store }: ActionOptions, userId: UserId): Promise<voi
   if ((await store.users.find(userId)) === null) throw apiError('user_not_found')
 }
 
-/** Whose credentials these are, and the connections behind them. Nothing is stored yet. */
+function toNewLogin(
+  options: ActionOptions,
+  owner: { readonly userId: UserId; readonly provider: Provider },
+  { upstreamUserId, secret, isPersonal }: Identity,
+): NewLogin {
+  const isExclusive = isPersonal && options.sharesPersonalKeys !== true
+  return { ...owner, upstreamUserId, secret, isExclusive }
+}
+
+interface Met {
+  readonly identity: Identity
+  /** Stored already, because its secret cannot be had again; null: nothing is stored yet. */
+  readonly claimed: ClaimedLogin | null
+  readonly discovered: readonly DiscoveredConnection[]
+}
+
+/** Whose credentials these are, and the connections behind them. */
 async function meet(
   options: ActionOptions,
-  credentials: Credentials,
+  by: By,
+  { userId, credentials }: Omit<Linked, 'stop'>,
   askOptions: AskOptions,
-): Promise<{
-  readonly identity: Identity
-  readonly discovered: readonly DiscoveredConnection[]
-}> {
+): Promise<Met> {
   const { provider, ...fields } = credentials
   const adapter = getAdapter(options.adapters, provider)
   refuseMisplaced(provider, fields)
   try {
+    const known = await listKnown(options, userId, provider)
     return await askProvider(provider, askOptions, async (call) => {
-      const identity = await adapter.identify(credentials, call)
-      return { identity, discovered: await adapter.discover(toUnsaved(identity), call) }
+      const identity = await adapter.identify(credentials, call, known)
+      const login = toNewLogin(options, { userId, provider }, identity)
+      const claimed = identity.isClaimed === true ? await saveClaimed(options, by, login) : null
+      const unsaved = claimed === null ? toUnsaved(identity) : toLogin(claimed.row)
+      return { identity, claimed, discovered: await adapter.discover(unsaved, call) }
     })
   } catch (error) {
+    if (error instanceof LoginTakenError) throw apiError('login_taken', { cause: error })
+    if (error instanceof OwnerGoneError) throw apiError('user_not_found', { cause: error })
     if (!(error instanceof UpstreamError)) throw error
     throw toUpstreamApiError(await askWhoseFault(adapter, askOptions, error))
   }

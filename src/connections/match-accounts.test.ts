@@ -113,3 +113,38 @@ test('a change of any listed field of a known account is stored', () => {
   for (const [field, value] of Object.entries(others))
     assert.deepEqual(changedBy({ [field]: value }), [id], field)
 })
+
+test('R37: where ids are not stable, an account under a new id is known by its name, in one currency', () => {
+  const rows = [row('Checking'), row('Savings'), row('Old', { hidden: true })]
+  const accounts = [
+    listed('new 1', { name: 'Checking' }),
+    listed('new 2', { name: 'Savings', currency: 'CAD' }),
+    listed('new 3', { name: 'Old' }),
+  ]
+  const plan = planAccounts(accounts, { hasUnstableIds: true })(rows, { isRenewed: false })
+  const names = new Map(rows.map(({ id, name }) => [id, name]))
+  assert.deepEqual(
+    plan.changed.map(({ id, account }) => [names.get(id), account.upstreamId]),
+    [
+      ['Checking', 'new 1'],
+      ['Old', 'new 3'],
+    ],
+  )
+  assert.deepEqual(
+    plan.added.map(({ upstreamId }) => upstreamId),
+    ['new 2'],
+  )
+  const stable = planAccounts(accounts)(rows, { isRenewed: false })
+  assert.equal(stable.added.length, 3)
+})
+
+test('two accounts of one name are not told apart by it, and other numbers contradict it', () => {
+  const rows = [row('Checking', { accountNumber: 'xxxx1111' }), row('Savings')]
+  const accounts = [
+    listed('new 1', { name: 'Checking', accountNumber: 'xxxx2222' }),
+    listed('new 2', { name: 'Savings' }),
+    listed('new 3', { name: 'Savings' }),
+  ]
+  const plan = planAccounts(accounts, { hasUnstableIds: true })(rows, { isRenewed: false })
+  assert.deepEqual([plan.changed, plan.added.length], [[], 3])
+})

@@ -54,6 +54,17 @@ export function matchByNumber({ rows, accounts, listed }: Unmatched): AccountPai
   )
 }
 
+/** By name and currency, where a provider may give an account another id at any time. */
+export function matchByName({ rows, accounts, listed }: Unmatched): AccountPair[] {
+  const isSame = (one: ListedAccount, other: ListedAccount) =>
+    one.name === other.name && one.currency === other.currency
+  return pairUnique(
+    accounts.filter((account) => listed.filter((other) => isSame(other, account)).length === 1),
+    (account) =>
+      prefersListed(rows.filter((row) => isSame(row, account) && !contradicts(row, account))),
+  )
+}
+
 /** Pairs an account with its only candidate, when that is the only candidate of the row too. */
 function pairUnique(
   accounts: readonly NewAccount[],

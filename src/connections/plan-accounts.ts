@@ -13,6 +13,7 @@ import type {
 } from '#store/ports/accounts.ts'
 import {
   type AccountPair,
+  matchByName,
   matchByNumber,
   matchRenewed,
   type NewAccount,
@@ -25,18 +26,31 @@ import {
  * When two entries have the same id, the last one is used. Missing ones are hidden and keep their id if they
  * return. In the first list after a renewal of the consent ids may be new, so accounts are also matched by
  * their masked numbers and by elimination (`match-accounts.ts`); in later lists of the same renewal by
- * numbers only. Otherwise a new id is a new account.
+ * numbers only. Otherwise a new id is a new account, except where ids change at any time (`hasUnstableIds`):
+ * there the accounts that are left are matched by their names.
  */
-export function planAccounts(accounts: readonly NewAccount[]): PlanAccounts {
+export function planAccounts(
+  accounts: readonly NewAccount[],
+  { hasUnstableIds = false }: { readonly hasUnstableIds?: boolean } = {},
+): PlanAccounts {
   const listed = [...new Map(accounts.map((account) => [account.upstreamId, account])).values()]
   return (known, { isRenewed, isLate = false }) =>
-    planListed(known, listed, isRenewed ? 'first' : isLate ? 'later' : null)
+    planListed(known, listed, {
+      list: isRenewed ? 'first' : isLate ? 'later' : null,
+      hasUnstableIds,
+    })
+}
+
+interface MatchRules {
+  /** Of a renewal: its first list, or a later one; null: there was none. */
+  readonly list: 'first' | 'later' | null
+  readonly hasUnstableIds: boolean
 }
 
 function planListed(
   known: readonly KnownAccount[],
   listed: readonly NewAccount[],
-  list: 'first' | 'later' | null,
+  { list, hasUnstableIds }: MatchRules,
 ): AccountPlan {
   const unmatched = new Map(known.map((row) => [row.upstreamId, row]))
   const pairs: AccountPair[] = []
@@ -58,8 +72,19 @@ function planListed(
   const former = ({ previousUpstreamId: id }: NewAccount) => (isNamedOnce(id) ? id : null)
   const left = take(former, strangers)
   const rows = [...unmatched.values()]
-  const renewed = matchLists({ rows, accounts: left, listed }, list)
-  return toPlan({ rows, left, pairs, renewed })
+  const unknown: Unmatched = { rows, accounts: left, listed }
+  const renewed = matchLists(unknown, list)
+  const named = hasUnstableIds ? matchByName(without(unknown, renewed)) : []
+  return toPlan({ rows, left, pairs, renewed: [...renewed, ...named] })
+}
+
+function without({ rows, accounts, listed }: Unmatched, pairs: readonly AccountPair[]): Unmatched {
+  const taken = new Set<unknown>(pairs.flatMap(({ row, account }) => [row, account]))
+  return {
+    rows: rows.filter((row) => !taken.has(row)),
+    accounts: accounts.filter((account) => !taken.has(account)),
+    listed,
+  }
 }
 
 function matchLists(lists: Unmatched, list: 'first' | 'later' | null): AccountPair[] {

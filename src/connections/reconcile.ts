@@ -59,7 +59,8 @@ export async function holdConnections(
 /**
  * Matches by the provider's id first. The rest are renewals: an account moved with its id; at the same
  * institution most account numbers are equal; the person asked to renew this connection and one new consent
- * came; a person has one consent for each institution. Each step matches only what has one candidate on
+ * came; where ids are not stable, most names of accounts are equal; a person has one consent for each
+ * institution. Each step matches only what has one candidate on
  * either side.
  * @param renews the connection whose renewal the person asked for; null or absent: they asked for none.
  */
@@ -74,7 +75,7 @@ export function reconcile(
   const all: Lists = { held, strangers: listed, pairs: [] }
   const byId = pairBest(moved === null ? all : withPair(all, moved), hasSameId)
   const strangers = byId.strangers.filter((found) => !isLeaving(found))
-  const steps = [countMoved, countNumbers, toAsked(renews), isOnlyConsent]
+  const steps = [countMoved, countNumbers, toAsked(renews), countNames, isOnlyConsent]
   const { held: absent, pairs, ...rest } = steps.reduce(pairBest, { ...byId, strangers })
   return {
     known: pairs.map(({ entry: { row }, found }) => ({
@@ -188,6 +189,16 @@ function toAsked(renews: ConnectionId | null): Score {
     const isOther = ours.size > 0 && theirs.size > 0 && ours.isDisjointFrom(theirs)
     return isOther ? 0 : 1
   }
+}
+
+/** Equal names at the same institution, more than half of the shorter list, where ids may change. */
+const countNames: Score = ({ row, accounts }, found) => {
+  const isUnstable = factsOf(row.provider).hasUnstableIds === true
+  if (!isUnstable || row.institutionId !== found.institutionId) return 0
+  const ours = new Set(accounts.map(({ name }) => name))
+  const theirs = new Set((found.accounts ?? []).map(({ name }) => name))
+  const equal = ours.intersection(theirs).size
+  return equal * 2 > Math.min(ours.size, theirs.size) ? equal : 0
 }
 
 const isOnlyConsent: Score = ({ row }, { institutionId }) =>

@@ -106,7 +106,9 @@ async function saveAccounts(
 ): Promise<void> {
   if (accounts === null) return
   const listed = accounts.map((account) => toNewAccount(row.provider, account))
-  await store.accounts.replace(row.id, planAccounts(listed), { at: clock.now() })
+  const { hasUnstableIds = false } = factsOf(row.provider)
+  const plan = planAccounts(listed, { hasUnstableIds })
+  await store.accounts.replace(row.id, plan, { at: clock.now() })
 }
 
 function toNewAccount(provider: Provider, account: DiscoveredAccount): NewAccount {

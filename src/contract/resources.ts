@@ -42,7 +42,7 @@ const currency = z
 const timestamp = (description: string) =>
   z.iso.datetime({ offset: true }).meta({ description, example: '2026-11-20T03:15:00.000Z' })
 
-export const Provider = z.enum(['fiskil', 'akahu', 'snaptrade', 'up']).meta({
+export const Provider = z.enum(['fiskil', 'akahu', 'snaptrade', 'up', 'simplefin']).meta({
   id: 'Provider',
   description: 'Who supplies the data: AU banking, NZ banking, brokerage, Up (an AU bank).',
 })

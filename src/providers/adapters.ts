@@ -10,6 +10,7 @@ import { makeFiskil } from './fiskil/index.ts'
 import type { Adapter, Adapters, UpstreamReport } from './port.ts'
 import type { BudgetLimits } from './provider-facts.ts'
 import type { Readings } from './readings.ts'
+import { makeSimplefin } from './simplefin/index.ts'
 import { makeSnapTrade } from './snaptrade/index.ts'
 import { makeUp } from './up/index.ts'
 
@@ -19,6 +20,7 @@ const makers = {
   akahu: makeAkahu,
   snaptrade: makeSnapTrade,
   up: makeUp,
+  simplefin: makeSimplefin,
 } as const satisfies Readonly<Record<Provider, (options: never) => Adapter>>
 
 /** What every adapter receives. */

@@ -4,6 +4,7 @@ import { Provider } from '#contract/resources.ts'
 import { akahuFacts } from './akahu/facts.ts'
 import { fiskilFacts } from './fiskil/facts.ts'
 import type { ProviderFacts } from './provider-facts.ts'
+import { simplefinFacts } from './simplefin/facts.ts'
 import { snaptradeFacts } from './snaptrade/facts.ts'
 import { upFacts } from './up/facts.ts'
 
@@ -12,6 +13,7 @@ const facts = {
   akahu: akahuFacts,
   snaptrade: snaptradeFacts,
   up: upFacts,
+  simplefin: simplefinFacts,
 } as const satisfies Readonly<Record<Provider, ProviderFacts>>
 
 /** The facts with their literal names, from which types are derived. */

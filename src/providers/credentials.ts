@@ -1,5 +1,6 @@
 /** Credentials in the port: what links a person, whose they are, how this installation reaches a provider. */
 import type { Provider } from '#contract/resources.ts'
+import type { LoginId } from '#kernel/ids.ts'
 import type { KnownFacts } from './all-facts.ts'
 import type { Login } from './login.ts'
 
@@ -30,6 +31,10 @@ export interface Identity {
    * and the consents behind it are not ended at the provider unless that was asked for.
    */
   readonly isPersonal: boolean
+  /** The secret can be had only once: it is stored before anything else (reading R38). */
+  readonly isClaimed?: true
+  /** Logins of the same person at the same server, whose connections this secret may renew. */
+  readonly peers?: readonly LoginId[]
   /** What to do when nothing is found with these credentials; absent: give consent at the provider. */
   readonly ifNothing?: string
 }

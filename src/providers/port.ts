@@ -17,10 +17,12 @@ import type { AccountId, ConnectionId, UpstreamId, UserId } from '#kernel/ids.ts
 import type { Secret } from '#kernel/secret.ts'
 import type { Micros, Millis, Zone } from '#kernel/time.ts'
 import type { Credentials, Identity, OperatorWords, RevokeOptions } from './credentials.ts'
+import type { DataAge } from './data-age.ts'
 import type { UpstreamFailure } from './failure.ts'
 import type { Linking } from './linking.ts'
 import type { CallContext, ConnectionRef, Login } from './login.ts'
 
+export type { DataAge } from './data-age.ts'
 export type { CallContext, ConnectionRef, Login } from './login.ts'
 
 export interface AccountRef {
@@ -166,8 +168,12 @@ interface AdapterBase extends OperatorWords {
   readonly provider: Provider
   /** The source of the refresh time: `reported` by the provider, or `reads`: our own successful ones. */
   readonly freshness: 'reported' | 'reads'
-  /** The owner of these credentials, and which part is secret. Rejects credentials that do not work. */
-  identify(credentials: Credentials, call: CallContext): Promise<Identity>
+  /**
+   * The owner of these credentials, and which part is secret. Rejects credentials that do not work.
+   * @param known the logins of the same user at this provider, where credentials can be claimed once only
+   *   (facts `isClaimedOnce`): of a claim that was made before, its login is the answer.
+   */
+  identify(credentials: Credentials, call: CallContext, known?: readonly Login[]): Promise<Identity>
   /**
    * Every connection of this login with its accounts, one per institution and login there. A stored
    * connection that is missing from the result no longer exists at the provider.
@@ -222,14 +228,6 @@ export interface TimeWindow {
   readonly to: Micros | null
   /** True when no upper bound was requested, so that `to` is the current time (`day-time.ts`). */
   readonly isOpen?: boolean
-}
-
-/** How old data are at a provider that is read only a few times a day (reading R36). */
-export interface DataAge {
-  /** When the institution last updated them, as far as the provider says; otherwise when they were read. */
-  readonly asOf: Millis
-  /** They must not be shown after it. */
-  readonly goodUntil: Millis
 }
 
 export interface RowsQuery {

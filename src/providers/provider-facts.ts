@@ -74,6 +74,10 @@ export interface ProviderFacts {
    * stored one. False when a person may have several logins at one institution.
    */
   readonly oneConsentPerInstitution: boolean
+  /** Its ids of accounts change when a person adds an institution again: names are compared as well. */
+  readonly hasUnstableIds?: true
+  /** What links a person works once, and gives a secret that cannot be had again (reading R38). */
+  readonly isClaimedOnce?: true
   /** Null: it has no known limit, or none that we can reach. */
   readonly budget: BudgetLimits | null
   /** Of each account, in addition; absent: accounts have no limit of their own. */

@@ -17,7 +17,7 @@ export interface ReadingName {
 }
 
 export interface ReadingRequest extends ReadingName {
-  /** With a person, only what is on its way or was read for their press is new enough. */
+  /** With a person, what is kept is not new enough: their press reads again. */
   readonly call: CallContext
   /**
    * Reads from the provider. Its call is not aborted when callers leave, only when the process stops: the
@@ -41,8 +41,6 @@ export interface ReadingsOptions extends KeptOptions {
   readonly onLateFailure: (error: unknown) => void
 }
 
-/** A press reads several readings, and may be repeated by mistake: what it brought is not read again. */
-const pressMs = 10_000
 /** How often a process looks for the reading of another one. */
 const lookEveryMs = 200
 
@@ -67,7 +65,7 @@ export function makeReadings(options: ReadingsOptions): Readings {
     if (lease === null) return null
     try {
       // Another process may have read since this one looked.
-      const found = await kept.find(key, oldest)
+      const found = call.person === undefined ? await kept.find(key, oldest) : null
       if (found !== null) return found
       const readAt = clock.now()
       const reading = { body: await read({ ...call, signal: closing.signal }), readAt }
@@ -94,11 +92,12 @@ export function makeReadings(options: ReadingsOptions): Readings {
   async function get(asked: ReadingRequest): Promise<KeptReading> {
     const { call, maxAgeMs } = asked
     const key = toKey(asked)
-    const oldest =
-      clock.now() - (call.person === undefined ? maxAgeMs : Math.min(maxAgeMs, pressMs))
-    for (;;) {
+    const isPress = call.person !== undefined
+    const oldest = clock.now() - (isPress ? 0 : maxAgeMs)
+    for (let waits = 0; ; waits += 1) {
       call.signal.throwIfAborted()
-      const found = await kept.find(key, oldest)
+      // What another process read while a press waited for it is as new as the press.
+      const found = isPress && waits === 0 ? null : await kept.find(key, oldest)
       if (found !== null) return found
       call.signal.throwIfAborted()
       const flight = flights.get(key) ?? begin(key, oldest, asked)

@@ -172,6 +172,14 @@ export const chapters = {
       'https://api.up.com.au/api/v1',
       'Up (AU), including its `/api/v1`. Up needs no credentials of this installation: people link their own tokens.',
     ),
+    SIMPLEFIN_BASE_URL: read.webUrl(
+      'https://bridge.simplefin.org/simplefin',
+      'SimpleFIN: the server whose page makes setup tokens, for the doctor. People’s own tokens lead to their servers.',
+    ),
+    SIMPLEFIN_ALLOW_PRIVATE: read.flag(false, {
+      meaning:
+        'SimpleFIN: tokens may lead to servers on private addresses and by plain http, e.g. your own bridge.',
+    }),
     UPSTREAM_TIMEOUT_MS: read.integer(
       20_000,
       anyTimeout,

@@ -14,6 +14,11 @@ import { makeWorld, type World } from '#tests/request/admin/world.ts'
 
 const secretOf = (byte: number) => makeSealer([new Uint8Array(32).fill(byte)]).derive('demo')
 
+const onlyFiskil = {
+  ...{ fiskil: { baseUrl: '' }, akahu: null, snaptrade: null },
+  ...{ up: null, simplefin: null },
+}
+
 interface Ground {
   readonly world: World
   readonly actions: ReturnType<typeof makeUserActions>
@@ -26,8 +31,7 @@ async function makeGround(t: TestContext): Promise<Ground> {
   const { store, connections, signIns, clock } = world
   const invite = async () => assert.fail('nobody is invited')
   const actions = makeUserActions({ store, clock, signIns, invite })
-  const person = (name: MagicName) =>
-    credentialsOf(name).filter(({ provider }) => provider === 'fiskil')
+  const person = (name: MagicName) => credentialsOf(name, onlyFiskil)
   const options = { store, actions, connections, sandbox: { person } }
   return {
     world,

@@ -2,7 +2,12 @@
  * A magic user linked to a fresh user of the service at one provider, and the requests that tests ask of it.
  */
 import assert from 'node:assert/strict'
-import type { MagicName, SandboxProvider } from '#sandbox/magic-users.ts'
+import {
+  type MagicName,
+  magicUsers,
+  type SandboxProvider,
+  sandboxProviders,
+} from '#sandbox/magic-users.ts'
 import type { AccountRow } from '#store/ports/accounts.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { Answer, Service, ServiceUser } from '#tests/support/service.ts'
@@ -58,3 +63,9 @@ export async function linkMagic(
     },
   }
 }
+
+/** The providers that have this person. */
+export const providersWith = (name: MagicName): readonly SandboxProvider[] =>
+  sandboxProviders.filter((provider) =>
+    magicUsers.some((one) => one.name === name && one.at[provider] !== null),
+  )

@@ -167,6 +167,12 @@ const numbers = {
     'BSB xxxx': null,
     xxxx6789: null,
   },
+  simplefin: {
+    'Checking xxxx9012': null,
+    'Savings (****5544)': 'xxxx5544',
+    '401(k) Rollover': null,
+    'Mortgage 88-1234': 'xxxx1234',
+  },
 } as const
 
 test('numbers: of every account number the last four characters are shown, or nothing', async () => {

@@ -49,6 +49,7 @@ test('rows are made when first read, so that the start is cheap', async () => {
         akahu: 'accounts',
         snaptrade: 'connections',
         up: 'accounts',
+        simplefin: 'connections',
       } as const
       for (const provider of sandboxProviders) {
         const person = sandbox[provider].people[name]

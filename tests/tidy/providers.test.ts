@@ -24,8 +24,11 @@ const registries: Readonly<Record<string, string>> = {
 
 /** A name that is also an English word counts as a literal, in a path, and in the name of a variable. */
 const words: readonly string[] = ['up']
+/** SimpleFIN is also the name of a door: only what is said of the provider counts. */
+const ofProvider: Readonly<Record<string, string>> = { simplefin: `provider['"]?: 'simplefin'` }
 const toPattern = (provider: string) =>
-  words.includes(provider) ? `['"\`/]${provider}['"\`/]|\\b${provider}_[a-z]` : provider
+  ofProvider[provider] ??
+  (words.includes(provider) ? `['"\`/]${provider}['"\`/]|\\b${provider}_[a-z]` : provider)
 const name = new RegExp(`(?:${providerNames.map(toPattern).join('|')})`, 'i')
 const isProduct = (path: string) => /^(?:src|cli|sandbox)\//.test(path) && !isTest(path)
 const isOwn = (path: string) =>

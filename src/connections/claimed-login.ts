@@ -1,0 +1,93 @@
+/**
+ * Logins whose secret can be had only once (reading R38): it is stored before anything else is done with it,
+ * with an open link, so that nothing sweeps it for an hour. A person who pastes the same text again within
+ * that hour goes on with what was stored.
+ */
+import type { By } from '#contract/actor.ts'
+import type { Provider } from '#contract/resources.ts'
+import { newId, type SessionId, type UserId } from '#kernel/ids.ts'
+import { factsOf } from '#providers/all-facts.ts'
+import type { Identity } from '#providers/credentials.ts'
+import type { DiscoveredConnection, Login } from '#providers/port.ts'
+import { openLogin } from '#store/open-login.ts'
+import type { LoginRow, NewLogin } from '#store/ports/logins.ts'
+import { toLogin } from './ask-provider.ts'
+import { hashState, linkingLifeMs, newState } from './linking-attempt.ts'
+import type { ActionOptions } from './options.ts'
+
+/** The user's logins at the provider, where its credentials may have been claimed before. */
+export async function listKnown(
+  { store }: ActionOptions,
+  userId: UserId,
+  provider: Provider,
+): Promise<readonly Login[]> {
+  if (factsOf(provider).isClaimedOnce !== true) return []
+  const known: Login[] = []
+  for (const id of await store.logins.listIds(userId)) {
+    const login = await openLogin(store, id)
+    if (login !== null && login !== 'damaged' && login.provider === provider) {
+      known.push(toLogin(login))
+    }
+  }
+  return known
+}
+
+/** A login that was stored before it was used, and the link that keeps it meanwhile. */
+export interface ClaimedLogin {
+  readonly row: LoginRow
+  readonly linkingId: Uint8Array
+}
+
+/** @throws OwnerGoneError, LoginTakenError */
+export function saveClaimed(
+  { store, clock }: ActionOptions,
+  { actor }: By,
+  login: NewLogin,
+): Promise<ClaimedLogin> {
+  const at = clock.now()
+  const id = hashState(newState())
+  const sessionId = actor.kind === 'person' ? actor.sessionId : newId<SessionId>()
+  const { userId, provider } = login
+  return store.transact(async (tx) => {
+    const row = await tx.logins.save(login)
+    await tx.linkings.create({
+      ...{ id, userId, sessionId, provider },
+      loginId: row.id,
+      institutionId: null,
+      connectionId: null,
+      createdAt: at,
+      expiresAt: at + linkingLifeMs,
+    })
+    await tx.linkings.claim(id, { sessionId, at })
+    return { row, linkingId: id }
+  })
+}
+
+/**
+ * The stored login that this secret renews: one of the same server with one of these connections. Null: it is
+ * a login of its own.
+ */
+export async function findRenewedLogin(
+  { store }: ActionOptions,
+  userId: UserId,
+  { peers = [] }: Identity,
+  discovered: readonly DiscoveredConnection[],
+): Promise<LoginRow | null> {
+  const found = new Set(discovered.map(({ upstreamId }) => upstreamId))
+  for (const id of peers) {
+    const rows = await store.connections.listByLogin(id)
+    const hasOne = rows.some((row) => row.userId === userId && found.has(row.upstreamId))
+    const login = hasOne ? await openLogin(store, id) : null
+    if (login !== null && login !== 'damaged') return login
+  }
+  return null
+}
+
+/** What was claimed is linked: the link has ended, and a login that another one took the place of goes. */
+export async function endClaimed(
+  { store, clock }: ActionOptions,
+  { row, linkingId }: ClaimedLogin,
+): Promise<void> {
+  await store.linkings.end(linkingId, { at: clock.now(), outcome: 'linked' })
+  await store.logins.deleteUnused(row.id)
+}

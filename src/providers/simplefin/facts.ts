@@ -1,0 +1,59 @@
+/** What other rooms may know about SimpleFIN. */
+import type { ProviderFacts } from '../provider-facts.ts'
+
+const dayMs = 86_400_000
+/** The server's own limit of a day (docs/providers/simplefin.md, Limits); people keep half of it. */
+const perDay = { calls: 24, windowMs: dayMs, reserve: 12, isByClock: true } as const
+
+export const simplefinFacts = {
+  name: 'SimpleFIN',
+  secondFactor:
+    'Open the page of your SimpleFIN server and sign in to the bank there; then refresh the connection here.',
+  covers: 'Banks in the United States and Canada, by SimpleFIN Bridge; any other SimpleFIN server',
+  category: 'banking',
+  defaultCurrency: 'USD',
+  // A person may have two sign-ins at one bank: each is a connection of its own.
+  oneConsentPerInstitution: false,
+  hasUnstableIds: true,
+  isClaimedOnce: true,
+  budget: perDay,
+  // Requests about one account have a limit of their own, of unconfirmed size.
+  accountBudget: perDay,
+  scheduledReadHours: 24,
+  isOpen: true,
+  endsConsents: false,
+  personal: {
+    name: 'SimpleFIN',
+    source: 'on the page of your SimpleFIN server: create a setup token for a new app',
+    asks: {},
+    fixed: {},
+    tokens: {
+      setupToken: {
+        variable: 'SIMPLEFIN_TOKEN',
+        flag: 'simplefin-token',
+        asks: 'setup token or access URL',
+      },
+    },
+  },
+  linkFields: {
+    setupToken: {
+      flag: 'setup-token',
+      value: 'X',
+      help: 'a setup token, or the access URL that one was claimed for',
+      isSecret: true,
+      onPage: {
+        name: 'setupToken',
+        label: 'Setup token',
+        hint: 'A long text of letters and digits; an access URL works too',
+      },
+    },
+  },
+  settings: {
+    baseUrl: 'SIMPLEFIN_BASE_URL',
+    required: {},
+    optional: {},
+    fallbackFields: {},
+    preset: { allowPrivate: 'SIMPLEFIN_ALLOW_PRIVATE' },
+  },
+  sandboxPort: 4050,
+} as const satisfies ProviderFacts

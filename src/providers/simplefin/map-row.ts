@@ -1,0 +1,125 @@
+/** Maps rows to the contract's transactions, and to what events have besides. Pure. */
+import type { Transaction } from '#contract/resources.ts'
+import { type Decimal, isNegative, parseDecimal } from '#kernel/decimal.ts'
+import type { UserId } from '#kernel/ids.ts'
+import { getZone, type Micros, toIso, toMicros } from '#kernel/time.ts'
+import { timeOfDay, timeOfInstant } from '../day-time.ts'
+import { categoryOfMerchant } from '../merchant-category.ts'
+import type { AccountRef, RowsQuery, TransactionDetails } from '../port.ts'
+import { makeRowIdentity } from '../row-identity.ts'
+import { isPending, readRows, type WireAccount, type WireRow } from './account-set.ts'
+import { malformed } from './failures.ts'
+
+/** A row of a query's accounts with its identity, as a page holds it. */
+export interface IdentifiedRow extends WireRow {
+  /** The public id (reading R37). */
+  readonly id: string
+  /** The account's id at the server. */
+  readonly account: string
+}
+
+const utc = getZone('UTC')
+const daySeconds = 86_400
+const noonSeconds = daySeconds / 2
+
+/** Banks' days come as noon or as midnight of UTC (docs/providers/simplefin.md, Transactions). */
+const isDayStamp = (at: number): boolean => at % daySeconds === 0 || at % daySeconds === noonSeconds
+
+const utcDay = (at: number): string => utc.dayOf(toMicros(at * 1000))
+
+/** An answer's window in seconds; null: no end. */
+export interface WindowBounds {
+  readonly start: number
+  readonly end: number | null
+}
+
+/**
+ * The settled rows of these accounts in a window, newest first, each with its identity. All rows of a day are
+ * in one window, so that equal ones are numbered together. Rows outside are those of a server that widens a
+ * window: another page has them.
+ */
+export function identifyRows(
+  accounts: readonly (readonly [AccountRef, WireAccount])[],
+  userId: UserId,
+  { start, end }: WindowBounds,
+): readonly IdentifiedRow[] {
+  const identity = makeRowIdentity('simplefin', userId)
+  const rows = accounts.flatMap(([ref, account]) =>
+    readRows(account)
+      .filter((row) => !isPending(row) && row.posted >= start && (end === null || row.posted < end))
+      // Equal rows are numbered by their times, whatever the order of the server.
+      .toSorted(byTime)
+      .map((row) => ({
+        ...row,
+        account: account.id,
+        id: identity.next({
+          account: ref.id,
+          day: utcDay(row.posted),
+          parts: [readAmount(row), account.currency, row.description ?? '', row.memo ?? ''],
+        }),
+      })),
+  )
+  return rows.toSorted((one, other) => other.posted - one.posted || (one.id < other.id ? -1 : 1))
+}
+
+const byTime = (one: WireRow, other: WireRow): number =>
+  one.posted - other.posted || (one.transacted_at ?? 0) - (other.transacted_at ?? 0)
+
+/** @throws UpstreamError `malformed`. */
+function readAmount({ amount }: WireRow): Decimal {
+  const value = parseDecimal(amount)
+  if (value === null) throw malformed('the amount of a transaction is not exact')
+  return value
+}
+
+/** The time by which a row is in a window or not (readings R16, R16a). */
+export function timeOf({ posted }: WireRow, query: RowsQuery): Micros {
+  if (isDayStamp(posted)) return timeOfDay(utcDay(posted), utc, query)
+  return timeOfInstant(toMicros(posted * 1000), utc, query.window)
+}
+
+/** @throws UpstreamError `malformed` (reading R23). */
+export function toTransaction(
+  row: IdentifiedRow,
+  account: AccountRef,
+  { zone }: RowsQuery,
+): Transaction {
+  const amount = readAmount(row)
+  const direction = isNegative(amount) ? 'debit' : 'credit'
+  const code = row.mcc ?? null
+  const isCode = code !== null && /^\d{4}$/.test(code)
+  return {
+    id: row.id,
+    accountId: account.id,
+    accountName: account.name,
+    status: 'posted',
+    date: isDayStamp(row.posted) ? utcDay(row.posted) : zone.dayOf(toMicros(row.posted * 1000)),
+    datetime: instantOf(row),
+    description: row.memo || row.description || '',
+    amount,
+    direction,
+    category: categoryOfMerchant(code, direction),
+    merchantName: row.payee || null,
+    merchantCategoryCode: isCode ? code : null,
+  }
+}
+
+/** A time of day, where the bank gave one. */
+function instantOf({ transacted_at: at, posted }: WireRow): string | null {
+  const known = [at, posted].find((one) => typeof one === 'number' && one > 0 && !isDayStamp(one))
+  return typeof known === 'number' ? toIso(known * 1000) : null
+}
+
+export function toDetails(row: IdentifiedRow, account: AccountRef): TransactionDetails {
+  const { transacted_at: at, posted, memo, description } = row
+  const isTold = at !== undefined && at !== null && at > 0
+  return {
+    currency: account.currency,
+    class: isNegative(readAmount(row)) ? 'debit' : 'credit',
+    transactionDate: toIso((isTold ? at : posted) * 1000),
+    postDate: toIso(posted * 1000),
+    reference: null,
+    extendedDescription: memo && description && description !== memo ? description : null,
+    formerId: null,
+  }
+}

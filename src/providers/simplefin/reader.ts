@@ -1,0 +1,147 @@
+/**
+ * Reads transactions window by window, newest first: the server has no pages, and answers at most 44 days
+ * without a warning. The windows lie on midnights of UTC, so that none cuts a day and all readers share them
+ * (reading R36). Only the newest has no end; older ones are asked for one account alone where one is read.
+ */
+import assert from 'node:assert/strict'
+import { z } from 'zod'
+import { addDays, getZone } from '#kernel/time.ts'
+import type {
+  AccountRef,
+  CallContext,
+  DataAge,
+  PageCursor,
+  RowHead,
+  RowReader,
+  RowsQuery,
+  TransactionPage,
+} from '../port.ts'
+import {
+  findAccount,
+  type Reach,
+  readingLifeMs,
+  readSet,
+  startOf,
+  todayOf,
+  windowDays,
+} from './consent.ts'
+import { balanceTime } from './map.ts'
+import { type IdentifiedRow, identifyRows, timeOf, toDetails, toTransaction } from './map-row.ts'
+
+/** How far back rows are looked for: banks give 60 to 90 days, and the server keeps what it collected. */
+const historyDays = 730
+/** A quiet account has few rows in a window (reading R17: the cap of pages is counted with it). */
+const pageSize = 25
+
+/** A window: its first day, and the day that it ends before; null: it has no end. */
+const Place = z.object({ from: z.iso.date(), until: z.iso.date().nullable(), empty: z.number() })
+type Place = z.output<typeof Place>
+
+const utc = getZone('UTC')
+
+/** What a page holds: its rows, and how old they are. */
+interface Held {
+  readonly rows: readonly IdentifiedRow[]
+  readonly next: PageCursor | null
+  readonly ownRows: number
+  readonly age: DataAge
+}
+
+export function makeTransactionReader(reach: Reach): RowReader<TransactionPage> {
+  async function read(query: RowsQuery, cursor: PageCursor | null, call: CallContext) {
+    const today = todayOf(reach.clock)
+    const place = cursor === null ? firstPlace(query, today) : Place.parse(JSON.parse(cursor))
+    const bounds = {
+      start: startOf(place.from),
+      end: place.until === null ? null : startOf(place.until),
+    }
+    const [only] = query.accounts
+    const isAlone = query.scoped && place.until !== null && only !== undefined
+    const request = {
+      startSeconds: bounds.start,
+      endSeconds: bounds.end,
+      accountId: isAlone ? only.upstreamId : null,
+    }
+    const { set, readAt } = await readSet(reach, query.login, request, call)
+    const accounts = query.accounts.map(
+      (account) => [account, findAccount(set, query.connection, account)] as const,
+    )
+    const rows = identifyRows(accounts, query.userId, bounds)
+    const times = accounts.map(([, account]) => balanceTime(account, readAt) ?? readAt)
+    const held: Held = {
+      rows,
+      next: nextPlace(query, place, { isEmpty: rows.length === 0, today }),
+      ownRows: accounts.reduce((sum, [, { transactions }]) => sum + (transactions?.length ?? 0), 0),
+      age: { asOf: Math.min(readAt, ...times), goodUntil: readAt + readingLifeMs },
+    }
+    return toPage(query, held, Buffer.from(JSON.stringify(held)))
+  }
+
+  return {
+    pageSize,
+    overlap: 0,
+    read,
+    open: (query, _cursor, body) => toPage(query, JSON.parse(Buffer.from(body).toString()), body),
+  }
+}
+
+/** The newest window that may have rows of the query. */
+function firstPlace({ window }: RowsQuery, today: string): Place {
+  let place: Place = { from: addDays(today, -windowDays), until: null, empty: 0 }
+  const { to } = window
+  // A day later: the user's zone may be behind that of the stamps.
+  const last = to === null || window.isOpen === true ? null : addDays(utc.dayOf(to), 1)
+  while (last !== null && last < place.from && place.from > addDays(today, -historyDays)) {
+    place = earlier(place)
+  }
+  return place
+}
+
+const earlier = ({ from, empty }: Place): Place => {
+  return { from: addDays(from, -windowDays), until: from, empty }
+}
+
+/** Null at the beginning of the query, at two windows without rows, and at the end of the history. */
+function nextPlace(
+  { window: { from } }: RowsQuery,
+  place: Place,
+  { isEmpty, today }: { readonly isEmpty: boolean; readonly today: string },
+): PageCursor | null {
+  const empty = isEmpty ? place.empty + 1 : 0
+  const isReached = from !== null && place.from < utc.dayOf(from)
+  const isOver = place.from <= addDays(today, -historyDays)
+  return isReached || isOver || empty > 1 ? null : JSON.stringify({ ...earlier(place), empty })
+}
+
+function toPage(query: RowsQuery, { rows, ...held }: Held, body: Uint8Array): TransactionPage {
+  const accounts = new Map<string, AccountRef>(
+    query.accounts.map((account) => [account.upstreamId, account]),
+  )
+  function rowAt(index: number) {
+    const row = rows[index]
+    const account = accounts.get(row?.account ?? '')
+    assert(row !== undefined && account !== undefined, 'the index is on the page')
+    return { row, account }
+  }
+  return {
+    length: rows.length,
+    next: held.next,
+    ahead: [],
+    total: null,
+    ownRows: held.ownRows,
+    age: held.age,
+    body,
+    head(index): RowHead {
+      const { row, account } = rowAt(index)
+      return { id: row.id, account, time: timeOf(row, query) }
+    },
+    map(index) {
+      const { row, account } = rowAt(index)
+      return toTransaction(row, account, query)
+    },
+    details(index) {
+      const { row, account } = rowAt(index)
+      return toDetails(row, account)
+    },
+  }
+}

@@ -1,0 +1,201 @@
+/**
+ * The setup of the SimpleFIN adapter's tests: the real adapter over HTTP against the emulator, with the
+ * reports it makes kept for inspection. Whoever asks for one closes it.
+ */
+import assert from 'node:assert/strict'
+import type { Transaction } from '#contract/resources.ts'
+import { openMemoryKv } from '#fast/memory.ts'
+import {
+  type AccountId,
+  type ConnectionId,
+  type LoginId,
+  newId,
+  type UserId,
+  upstreamId,
+} from '#kernel/ids.ts'
+import { getZone, toMicros } from '#kernel/time.ts'
+import { makeBudget } from '#providers/budget.ts'
+import { UpstreamError, type UpstreamFailure } from '#providers/failure.ts'
+import type {
+  AccountRef,
+  BankingAdapter,
+  CallContext,
+  ConnectionRef,
+  Login,
+  RowsQuery,
+  TransactionPage,
+} from '#providers/port.ts'
+import { makeReadings } from '#providers/readings.ts'
+import { simplefinFacts } from '#providers/simplefin/facts.ts'
+import { makeSimplefin } from '#providers/simplefin/index.ts'
+import {
+  type SimplefinEmulator,
+  startSimplefinEmulator,
+  toAccessUrl,
+} from '#sandbox/simplefin/index.ts'
+import type {
+  SimplefinAccount,
+  SimplefinConnection,
+  SimplefinPerson,
+} from '#sandbox/simplefin/people.ts'
+
+export const startOfTests = Date.parse('2026-11-20T21:15:00.000Z')
+export const dayMs = 86_400_000
+export const newYork = getZone('America/New_York')
+export const call: CallContext = { signal: new AbortController().signal, priority: 'user' }
+export const background: CallContext = { ...call, priority: 'background' }
+export const user = newId<UserId>()
+
+export interface Ground extends AsyncDisposable {
+  readonly server: SimplefinEmulator
+  readonly adapter: BankingAdapter
+  readonly clock: { ms: number; now(): number }
+  readonly exchanges: string[]
+  readonly alerts: string[]
+  readonly oddities: string[]
+}
+
+export async function makeGround(
+  options: { timeoutMs?: number; requestsPerDay?: number; allowPrivate?: boolean } = {},
+): Promise<Ground> {
+  const clock = { ms: startOfTests, now: () => clock.ms }
+  const { timeoutMs = 5000, allowPrivate = true, ...limits } = options
+  const server = await startSimplefinEmulator({ clock, ...limits })
+  const kv = openMemoryKv({ clock, cacheMaxBytes: 1_000_000, cacheMaxEntryBytes: 100_000 })
+  const exchanges: string[] = []
+  const alerts: string[] = []
+  const oddities: string[] = []
+  const readings = makeReadings({
+    clock,
+    leases: kv.leases,
+    shared: null,
+    onLateFailure: () => undefined,
+  })
+  const { budget, accountBudget } = simplefinFacts
+  const adapter = makeSimplefin({
+    baseUrl: server.baseUrl,
+    allowPrivate,
+    timeoutMs,
+    clock,
+    readings,
+    throttle: makeBudget({ windows: kv.budgets, clock, name: 'all', ...budget }),
+    accountThrottle: makeBudget({ windows: kv.budgets, clock, name: 'one', ...accountBudget }),
+    report: {
+      exchange: ({ outcome, route }) => void exchanges.push(`${outcome} ${route}`),
+      alert: ({ detail }) => void alerts.push(detail),
+      oddity: ({ what }) => void oddities.push(what),
+    },
+  })
+  return {
+    server,
+    adapter,
+    clock,
+    exchanges,
+    alerts,
+    oddities,
+    async [Symbol.asyncDispose]() {
+      await readings.close()
+      await adapter.close()
+      await kv.close()
+      await server.close()
+    },
+  }
+}
+
+export function personOf({ server }: Ground, name: string): SimplefinPerson {
+  const person = server.people[name]
+  assert.ok(person !== undefined, name)
+  return person
+}
+
+export function bankOf(ground: Ground, name: string, index = 0): SimplefinConnection {
+  const bank = personOf(ground, name).connections[index]
+  assert.ok(bank !== undefined)
+  return bank
+}
+
+export function accountOf(ground: Ground, name: string, index = 0): SimplefinAccount {
+  const account = bankOf(ground, name).accounts[index]
+  assert.ok(account !== undefined)
+  return account
+}
+
+export function loginFor({ server }: Ground, name: string): Login {
+  return {
+    id: newId<LoginId>(),
+    upstreamUserId: name,
+    secret: JSON.stringify({ accessUrl: toAccessUrl(server.baseUrl, name), claim: null }),
+    version: 1,
+  }
+}
+
+/** Our side of a bank: the connection and its accounts, which keep their ids over re-issued ones. */
+export function refsOf(bank: SimplefinConnection) {
+  const id = newId<ConnectionId>()
+  const connection: ConnectionRef = {
+    id,
+    upstreamId: upstreamId(bank.connId),
+    status: 'active',
+  }
+  const refs = bank.accounts.map(
+    (account): AccountRef => ({
+      id: newId<AccountId>(),
+      connectionId: id,
+      upstreamId: upstreamId(account.id),
+      name: account.name,
+      currency: 'USD',
+    }),
+  )
+  return { connection, refs }
+}
+
+/** The rows of all accounts of a person's first bank in the last days, as a sync asks for them. */
+export function queryFor(ground: Ground, name: string, parts: Partial<RowsQuery> = {}): RowsQuery {
+  const { connection, refs } = refsOf(bankOf(ground, name))
+  const now = ground.clock.now()
+  return {
+    userId: user,
+    login: loginFor(ground, name),
+    connection,
+    accounts: refs,
+    scoped: false,
+    window: { from: toMicros(now - 30 * dayMs), to: toMicros(now), isOpen: true },
+    zone: newYork,
+    ...parts,
+  }
+}
+
+/** Every page, and the rows of the window as the resource would take them. */
+export async function walk(
+  adapter: BankingAdapter,
+  query: RowsQuery,
+  as: CallContext = call,
+): Promise<{ readonly pages: readonly TransactionPage[]; readonly rows: readonly Transaction[] }> {
+  const { from, to } = query.window
+  const pages: TransactionPage[] = []
+  const rows: Transaction[] = []
+  for (let cursor: string | null = null; ; ) {
+    const page = await adapter.transactions.read(query, cursor, as)
+    pages.push(page)
+    const open = adapter.transactions.open(query, cursor, page.body)
+    assert.equal(open.length, page.length)
+    for (let index = 0; index < page.length; index += 1) {
+      const head = open.head(index)
+      if (head === null || (from !== null && head.time < from) || (to !== null && head.time > to))
+        continue
+      assert.deepEqual(open.map(index), page.map(index))
+      rows.push(page.map(index))
+    }
+    if (page.next === null) return { pages, rows }
+    cursor = page.next
+  }
+}
+
+export async function failureOf(work: Promise<unknown>): Promise<UpstreamFailure> {
+  const error = await work.then(
+    () => assert.fail('it did not fail'),
+    (thrown: unknown) => thrown,
+  )
+  assert.ok(error instanceof UpstreamError, String(error))
+  return error.failure
+}
