@@ -348,7 +348,7 @@ test('exit 1: problems that the server reports of fields are reported of flags, 
       [...link, 'akahu', '--end-user-id', 'x'],
       ['--user-token: is required', '--end-user-id: does not go with the other options'],
     ],
-    [[...link, 'plaid'], ['--provider: must be one of fiskil, akahu, snaptrade, up']],
+    [[...link, 'plaid'], ['--provider: must be one of fiskil, akahu, snaptrade, up, simplefin']],
     [
       ['plans', 'set', id, '--plan', 'x', '--status', 'active', '--legacy-until', 'soon'],
       [

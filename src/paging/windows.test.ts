@@ -191,7 +191,24 @@ test('R10: a late window of an earlier generation does not refuse the readers of
   stage.now += 1
   for (const offset of [0, 10, 20]) await stage.ids(process, offset, 10)
   stage.epoch -= 1
-  assert.equal((await stage.ids(process, 5, 15))[0], 'r 5')
+  assert.equal((await stage.ids(process, 5, 13))[0], 'r 5')
+  stage.epoch += 1
+  assert.equal((await stage.ids(process, 20, 10))[0], 'r 19')
+})
+
+test('R18: a window that would end where a reader of a later generation stands with other rows is refused', async () => {
+  const { world, rows } = makeWorld(40)
+  const stage = makeStage(world)
+  const process = stage.open()
+  await stage.ids(process, 0, 9)
+  rows.unshift({ id: 'new', time: 1, foreign: false })
+  stage.epoch += 1
+  stage.now += 1
+  for (const offset of [0, 10]) await stage.ids(process, offset, 10)
+  stage.epoch -= 1
+  // At 20 both would ask the same, and one of them would see a row twice.
+  await assert.rejects(stage.ids(process, 9, 11), /the list changed/)
+  assert.equal((await stage.ids(process, 9, 10))[0], 'r 9')
   stage.epoch += 1
   assert.equal((await stage.ids(process, 20, 10))[0], 'r 19')
 })

@@ -207,7 +207,7 @@ test('the checked-in document is the one that the code makes', () => {
 
 test('the document and the reference mention only what exists: no dashboard, no callbacks, and one tool fewer than operations', () => {
   const text = JSON.stringify(document)
-  const absent = text.match(/dashboard|callback|simplefin/gi)
+  const absent = text.match(/dashboard|callback|\/simplefin/gi)
   assert.deepEqual(absent, null)
   const toolless = operations.filter(({ tool }) => tool === null).map(({ name }) => name)
   assert.deepEqual(toolless, ['list_categories'])

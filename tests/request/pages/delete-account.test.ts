@@ -107,8 +107,8 @@ test('a deleted account leaves nothing in the store but the audit, and the page 
   assert.deepEqual(left, ['audit'])
   const page = await jar.get('/deleted')
   assert.match(page.text, /<h1>The account is deleted<\/h1>/)
-  // One of them is read with a token of the person's own, which no provider ends for us.
-  assert.equal(page.text.match(/: the consent is ended\./g)?.length, names.length - 1)
+  // Up and the two banks of SimpleFIN are read with keys of the person's own, which no call ends.
+  assert.equal(page.text.match(/: the consent is ended\./g)?.length, names.length - 3)
   assert.match(page.text, /Up<\/span>: your own key is forgotten here/)
   for (const name of names) assert.ok(page.text.includes(name))
   assert.equal((await jar.get('/deleted')).location, '/', 'it is shown once')
