@@ -62,6 +62,9 @@ const planted: Record<string, (log: Log) => void> = {
   'an Akahu app token': (log) => log.info({ who: `app_token_${canary}` }),
   'an Up token': (log) => log.info({ who: `up:yeah:${canary}` }),
   'an Up token in a message': (log) => log.info(`token Up:Yeah:${canary} refused`),
+  'a SimpleFIN access URL': (log) =>
+    log.info(`at https://${canary}:${canary}@bridge.example/simplefin`),
+  'a SimpleFIN setup token': (log) => log.info({ pasted: `aHR0cHM6Ly${canary}` }),
   'a webhook secret': (log) => log.info({ shown: `whsec_${canary}+/=` }),
   'a bearer token in a message': (log) => log.info(`sent Bearer ${canary}`),
   'a JWT': (log) => log.info(`got eyJhbGciOiJIUzI1NiJ9.${canary}.${canary}`),

@@ -15,7 +15,7 @@ const word = `(?<![\\w-])${name}`
 
 /** A match means only that the replacements below must run. */
 const trace =
-  /trib_|token|secret|authoriz|cookie|signature|passw|passphrase|[a-z_-]key|akahu-id|verifier|bearer|basic|dpop|whsec_|up:|eyJ|[?@]/i
+  /trib_|token|secret|authoriz|cookie|signature|passw|passphrase|[a-z_-]key|akahu-id|verifier|bearer|basic|dpop|whsec_|up:|eyJ|aHR0c|[?@]/i
 
 const replacements: readonly (readonly [RegExp, string])[] = [
   // "password":"…" of the line itself; arrays, objects and numbers too.
@@ -49,6 +49,8 @@ const replacements: readonly (readonly [RegExp, string])[] = [
   [/(whsec_)[\w+/=-]+/g, `$1${mask}`],
   [/\b(up:)[^\s"'\\]+/gi, `$1${mask}`],
   [/eyJ[\w-]{5,}\.[\w-]+\.[\w-]*/g, mask],
+  // A setup token of SimpleFIN is the base64 of an address.
+  [/aHR0c[\w+/=-]{12,}/g, mask],
   // URLs: user-info, and whole queries, since SnapTrade's contain its secrets.
   [/(\w:\/\/)[^\s/"'@\\]+@/g, `$1${mask}@`],
   [/(:\/\/[^\s"'\\?#]*\?)[^\s"'\\]+/g, '$1[query]'],

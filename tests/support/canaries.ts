@@ -32,7 +32,15 @@ export const toldData = [
 ] as const
 
 /** From now on every row, balance and account of the healthy person has them. */
-export function plantCanaries({ fiskil, akahu, snaptrade, up }: Sandbox): void {
+export function plantCanaries({ fiskil, akahu, snaptrade, up, simplefin }: Sandbox): void {
+  for (const { accounts } of simplefin.people.healthy?.connections ?? []) {
+    for (const account of accounts) {
+      account.opening = '77123456789.31'
+      for (const row of account.rows) {
+        Object.assign(row, { memo: 'KANARIEN-DESCRIPTION', amount: '-88123456789.42' })
+      }
+    }
+  }
   for (const account of fiskil.people.healthy.consents.flatMap(({ accounts }) => accounts)) {
     account.body.account_number = '910348821777'
     if (account.balance !== null) account.balance.current_balance = '77123456789.31'

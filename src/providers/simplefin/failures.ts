@@ -13,7 +13,6 @@ export const paymentEnded =
 export const bankWaits =
   'the bank asks its person to sign in again; do so on the page of the SimpleFIN server'
 
-const maxDetailLength = 300
 const hourMs = 3_600_000
 
 /** @throws UpstreamError for every answer but 200. */
@@ -53,15 +52,4 @@ export function malformed(detail: string, cause?: unknown): UpstreamError {
 
 export function unavailable(detail: string): UpstreamError {
   return new UpstreamError('simplefin', { kind: 'unavailable', status: null, detail })
-}
-
-/** A server's sentence for people: without credentials, tokens and control characters. */
-export function cleanMessage(text: string): string {
-  return text
-    .replace(/https?:\/\/[^\s/]*:[^\s/]*@\S*/gi, '[secret]')
-    .replace(/\baHR0c[\w+/=-]{8,}/g, '[secret]')
-    .replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ')
-    .trim()
-    .slice(0, maxDetailLength)
-    .toWellFormed()
 }
