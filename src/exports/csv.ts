@@ -5,7 +5,7 @@ import type { Trade, Transaction } from '#contract/resources.ts'
 import type { CsvOptions, Exporter, ExportSubject } from './exporter.ts'
 
 /** The columns of a file, and those that have amounts: everything else may be taken for a formula. */
-interface Columns<Row> {
+export interface Columns<Row> {
   readonly names: readonly string[]
   readonly amounts: ReadonlySet<string>
   toCells(row: Row): readonly (string | null)[]
@@ -58,7 +58,8 @@ export const makeTradeCsv = (_subject: ExportSubject, options: CsvOptions) =>
     ],
   })
 
-function makeCsv<Row>(
+/** Lines of any rows. */
+export function makeCsv<Row>(
   { hasBom, isForSpreadsheet }: CsvOptions,
   columns: Columns<Row>,
 ): Exporter<Row> {

@@ -1,6 +1,7 @@
 /** The activity of an account: who did what, when and from where. Rendering only. */
 import type { AuditRow } from '#store/ports/audit.ts'
 import { type Html, html } from '../html.ts'
+import { icon } from '../icons.ts'
 import { renderMoment } from '../moments.ts'
 import { table } from '../table.ts'
 import { addressOfEntry, describeActor, describeEntry, type Names } from './sentences.ts'
@@ -19,6 +20,7 @@ export interface ActivityOptions {
 export function renderActivity({ rows, names, zone, isFirst, older }: ActivityOptions): Html {
   return html`<h1>Activity</h1>
 <p>What was done with your account. If something here was not you, change the password under <a href="/settings">Settings</a>.</p>
+${rows.length > 0 && html`<p class="downloads">${icon('download')}Download it all: <a href="/activity/download" download>CSV</a></p>`}
 ${rows.length === 0 ? html`<p>${isFirst ? 'Nothing has happened yet.' : 'There is nothing older.'}</p>` : renderTable(rows, names, zone)}
 ${(older !== null || !isFirst) && html`<p>${!isFirst && html`<a href="/activity">Newest</a> `}${older !== null && html`<a href="${older}">Older</a>`}</p>`}`
 }

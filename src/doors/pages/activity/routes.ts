@@ -2,7 +2,9 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { parseUuid, type UserId } from '#kernel/ids.ts'
 import type { PagesContext } from '../context.ts'
+import { readActivity } from '../settings/own-data.ts'
 import { addPage, zoneOf } from '../signed-in.ts'
+import { writeActivity } from './activity-file.ts'
 import { renderActivity } from './activity-page.ts'
 import type { Names } from './sentences.ts'
 
@@ -26,6 +28,13 @@ export function addActivityRoutes(scope: FastifyInstance, context: PagesContext)
       older: isMore ? `${path}?before=${last.at}.${last.id}` : null,
     })
     return context.show(reply, visit, { title: 'Activity', body })
+  })
+  addPage(scope, context, { path: `${path}/download` }, async ({ visit, reply }) => {
+    const rows = await readActivity(context, visit.user)
+    return reply
+      .header('content-disposition', 'attachment; filename="tributary_activity.csv"')
+      .type('text/csv; charset=utf-8')
+      .send(writeActivity(rows, await readNames(context, visit.user.id)))
   })
 }
 

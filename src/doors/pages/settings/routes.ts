@@ -16,6 +16,7 @@ import {
   zoneOf,
 } from '../signed-in.ts'
 import { addDeleteRoutes } from './delete-routes.ts'
+import { writeOwnData } from './own-data.ts'
 import { addSecondFactorRoutes } from './second-factor-routes.ts'
 import { renderSettings, type SettingsDraft, settingsDone } from './settings-page.ts'
 
@@ -25,6 +26,12 @@ export function addSettingsRoutes(scope: FastifyInstance, context: PagesContext)
   addSecondFactorRoutes(scope, context)
   addDeleteRoutes(scope, context)
   addPage(scope, context, { path }, (turn) => showSettings(context, turn))
+  addPage(scope, context, { path: `${path}/download` }, async ({ visit, reply }) =>
+    reply
+      .header('content-disposition', 'attachment; filename="tributary_data.json"')
+      .type('application/json')
+      .send(await writeOwnData(context, visit.user)),
+  )
   // One address for both forms, so that a reload of either is a page.
   addForm(scope, context, { path, kept: ['name', 'timezone'] }, (turn) =>
     turn.form.has('newPassword') ? changePassword(context, turn) : saveProfile(context, turn),

@@ -3,6 +3,7 @@ import type { SessionId } from '#kernel/ids.ts'
 import type { SessionRow } from '#store/ports/sessions.ts'
 import type { UserRow } from '#store/ports/users.ts'
 import { type Html, html } from '../html.ts'
+import { icon } from '../icons.ts'
 import { alertBox, doneBox, field, hidden } from '../layout.ts'
 import { renderMoment } from '../moments.ts'
 import { table } from '../table.ts'
@@ -51,6 +52,8 @@ ${renderProfile(options)}
 ${renderPassword(options)}
 ${renderFactor(options)}
 ${renderSessions(options)}
+<h2>Your data</h2>
+<p class="downloads">${icon('download')}Everything that is stored about you, without secrets: <a href="/settings/download" download>JSON</a>. Your money is not stored. The <a href="/activity">activity</a> is there as CSV too.</p>
 <h2>Delete account</h2>
 <p><a href="/settings/delete">Delete the account</a> with all its keys and connections.</p>`
 }

@@ -1,0 +1,121 @@
+/**
+ * Everything that is stored about a person, as one JSON file: the account and its sessions, connections with
+ * their accounts, keys, programs, endpoints, agents and the activity. It holds no secret and no money:
+ * secrets are stored as hashes or sealed, and money is not stored.
+ */
+import { toIso } from '#kernel/time.ts'
+import type { AuditRow } from '#store/ports/audit.ts'
+import type { UserRow } from '#store/ports/users.ts'
+import type { PagesContext } from '../context.ts'
+
+/** Of the activity, newest first; the file says where there is more. */
+export const maxActivity = 20_000
+const pageRows = 500
+
+const iso = (at: number | null): string | null => (at === null ? null : toIso(at))
+
+/** The audit of a person, newest first, at most `maxActivity` entries. */
+export async function readActivity(
+  { store }: PagesContext,
+  { id: userId }: Pick<UserRow, 'id'>,
+): Promise<readonly AuditRow[]> {
+  const rows: AuditRow[] = []
+  while (rows.length < maxActivity) {
+    const last = rows.at(-1)
+    const after = last === undefined ? null : { at: last.at, id: last.id }
+    const page = await store.auditLog.list({ userId, after, limit: pageRows })
+    rows.push(...page)
+    if (page.length < pageRows) return rows
+  }
+  return rows.slice(0, maxActivity)
+}
+
+/** The file's text. */
+export async function writeOwnData(context: PagesContext, user: UserRow): Promise<string> {
+  const activity = await readActivity(context, user)
+  const data = {
+    account: await describeAccount(context, user),
+    connections: await describeConnections(context, user),
+    ...(await describeAccess(context, user)),
+    activity: activity.map(({ at, actor, action, subject }) => {
+      return { at: toIso(at), actor, action, subject }
+    }),
+    activityIsWhole: activity.length < maxActivity,
+  }
+  return `${JSON.stringify(data, null, 2)}\n`
+}
+
+async function describeAccount({ store, sessions }: PagesContext, user: UserRow) {
+  const hasSecondFactor = await store.secondFactors.has(user.id)
+  return {
+    id: user.id,
+    email: user.email,
+    name: user.name,
+    timezone: user.timezone,
+    plan: user.plan,
+    createdAt: toIso(user.createdAt),
+    emailConfirmedAt: iso(user.emailConfirmedAt),
+    secondFactor: hasSecondFactor,
+    sessions: (await sessions.list(user.id)).map(({ agent, address, createdAt, lastSeenAt }) => {
+      return { agent, address, createdAt: toIso(createdAt), lastSeenAt: toIso(lastSeenAt) }
+    }),
+  }
+}
+
+async function describeConnections({ store }: PagesContext, { id }: UserRow) {
+  const accounts = await store.accounts.list(id)
+  return (await store.connections.list(id)).map((row) => ({
+    id: row.id,
+    provider: row.provider,
+    institutionId: row.institutionId,
+    institutionName: row.institutionName,
+    status: row.status,
+    createdAt: toIso(row.createdAt),
+    lastRefreshedAt: iso(row.lastRefreshedAt),
+    consentExpiresAt: iso(row.consentExpiresAt),
+    accounts: accounts
+      .filter(({ connectionId }) => connectionId === row.id)
+      .map(({ id: accountId, name, type, accountNumber, currency }) => {
+        return { id: accountId, name, type, accountNumber, currency }
+      }),
+  }))
+}
+
+/** Who and what reads for the person, or is told of their rows. */
+async function describeAccess({ store, agents }: PagesContext, { id }: UserRow) {
+  return {
+    keys: (await store.keys.list(id)).map((key) => ({
+      id: key.id,
+      name: key.name,
+      prefix: key.prefix,
+      createdAt: toIso(key.createdAt),
+      expiresAt: iso(key.expiresAt),
+      revokedAt: iso(key.revokedAt),
+      lastUsedAt: iso(key.lastUsedAt),
+    })),
+    programs: (await store.programs.list(id)).map((program) => ({
+      id: program.id,
+      name: program.name,
+      connections: program.connections,
+      createdAt: toIso(program.createdAt),
+      claimedAt: iso(program.claimedAt),
+      revokedAt: iso(program.revokedAt),
+      lastUsedAt: iso(program.lastUsedAt),
+    })),
+    endpoints: (await store.endpoints.list(id)).map((endpoint) => ({
+      id: endpoint.id,
+      url: endpoint.url,
+      events: endpoint.events,
+      skipEmpty: endpoint.skipEmpty,
+      health: endpoint.health,
+      createdAt: toIso(endpoint.createdAt),
+    })),
+    agents: (await agents.list(id)).map((agent) => ({
+      name: agent.clientName,
+      host: agent.redirectHost,
+      scopes: agent.scopes,
+      connectedAt: toIso(agent.connectedAt),
+      lastUsedAt: iso(agent.lastUsedAt),
+    })),
+  }
+}
