@@ -1,6 +1,6 @@
 /**
- * Sets the name and the time zone of a user. A new zone makes earlier cached answers invalid (reading R10):
- * days in them are those of the former zone.
+ * Sets the name and the time zone of a user, and whether the page of money reads balances at once. A new zone
+ * makes earlier cached answers invalid (reading R10): days in them are those of the former zone.
  */
 
 import { z } from 'zod'
@@ -21,13 +21,18 @@ export const ProfileInput = z.strictObject({
   timezone: timezone.optional(),
 })
 
+/** What a person chooses alone. */
+const OwnInput = ProfileInput.extend({
+  showsBalances: z.boolean('must be true or false').optional(),
+})
+
 /** @throws ApiError `invalid_params`, `user_not_found`. */
 export type SetProfile = (by: By, userId: UserId, input: unknown) => Promise<UserRow>
 
 /** What does not change is not written and makes no audit row. */
 export function makeSetProfile(options: AuthActionOptions): SetProfile {
   return async (by, userId, raw) => {
-    const input = parseInput(ProfileInput, raw)
+    const input = parseInput(OwnInput, raw)
     if (!mayActFor(by, userId)) throw apiError('user_not_found')
     return options.store.transact(async (tx) => {
       let user = await tx.users.find(userId)
@@ -44,6 +49,18 @@ export function makeSetProfile(options: AuthActionOptions): SetProfile {
         if (user === null) throw apiError('user_not_found')
         const details = { timezone: input.timezone }
         await tx.audit({ at, actor: by.actor, action: 'account.set-timezone', userId, details })
+      }
+      if (input.showsBalances !== undefined && input.showsBalances !== user.showsBalances) {
+        user = await tx.users.setShowsBalances(userId, input.showsBalances)
+        if (user === null) throw apiError('user_not_found')
+        const details = { showsBalances: input.showsBalances }
+        await tx.audit({
+          at,
+          actor: by.actor,
+          action: 'account.set-shows-balances',
+          userId,
+          details,
+        })
       }
       return user
     })

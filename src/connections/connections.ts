@@ -19,6 +19,7 @@ import { makeRefreshConnection } from './refresh-connection.ts'
 import { makeRemoveConnection } from './remove-connection.ts'
 import { makeRenewals } from './renewal.ts'
 import { makeResumeLinking } from './resume-linking.ts'
+import { makeSetLabel } from './set-label.ts'
 import { makeStartLinking } from './start-linking.ts'
 
 export { makeDeletionSweep } from './finish-deletions.ts'
@@ -47,6 +48,7 @@ export function makeConnections(options: ConnectionsOptions) {
     checkConnection: makeCheckConnection(actions, refreshConnection),
     renewals: makeRenewals(actions),
     removeConnection: makeRemoveConnection(actions),
+    setLabel: makeSetLabel(actions),
     deleteUser,
     noteChange: makeNoteChange(actions),
     finishDeletions: makeFinishDeletions(actions, deleteUser),

@@ -40,6 +40,7 @@ function held(
     createdAt: 0,
     endsAtProvider: false,
     consentExpiresAt: null,
+    label: null,
   }
   const toRow = ([account, accountNumber]: [string, string | null]): AccountRow => ({
     id: newId(),

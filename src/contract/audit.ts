@@ -47,6 +47,10 @@ const table = {
   'account.set-password': onAccount,
   'account.set-recovery-codes': onAccount,
   'account.set-second-factor': onAccount,
+  'account.set-shows-balances': facts(
+    { showsBalances: z.boolean() },
+    ({ showsBalances }) => `${showsBalances}`,
+  ),
   'account.set-timezone': facts({ timezone: text }, ({ timezone }) => timezone),
   'account.signed-up': onAccount,
   [refusedSignIn]: facts(
@@ -76,6 +80,7 @@ const table = {
     ({ provider, connectionIds }) => [provider, ...connectionIds].join(' '),
   ),
   'connections.refresh': onConnection,
+  'connections.set-label': onConnection,
   'connections.remove': facts(
     { connectionId: text, endsAtProvider: z.boolean() },
     ({ connectionId, endsAtProvider }) => `${connectionId}${endsAtProvider ? ' at-provider' : ''}`,

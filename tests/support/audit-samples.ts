@@ -59,6 +59,11 @@ export const auditSamples: { readonly [Action in AuditAction]: AuditSample<Actio
     subject: 'Pacific/Auckland',
     sentence: 'Set the time zone to Pacific/Auckland',
   },
+  'account.set-shows-balances': {
+    details: { showsBalances: true },
+    subject: 'true',
+    sentence: 'Chose to see balances at once',
+  },
   'account.sign-in-refused': {
     details: { refused: 'code-missing' },
     subject: 'code-missing',
@@ -92,6 +97,11 @@ export const auditSamples: { readonly [Action in AuditAction]: AuditSample<Actio
     details: { connectionId },
     subject: connectionId,
     sentence: 'Refreshed the connection to Wattle Bank',
+  },
+  'connections.set-label': {
+    details: { connectionId },
+    subject: connectionId,
+    sentence: 'Named the connection to Wattle Bank',
   },
   'connections.remove': {
     details: { connectionId: goneId, endsAtProvider: true },

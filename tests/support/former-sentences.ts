@@ -55,7 +55,10 @@ const onEndpoint =
   ([id], names) =>
     `${before} ${endpointOf(id, names)}${after}`
 /** Actions that came later had facts from the beginning. */
-export type FormerAction = Exclude<AuditAction, `programs.${string}`>
+export type FormerAction = Exclude<
+  AuditAction,
+  `programs.${string}` | 'account.set-shows-balances' | 'connections.set-label'
+>
 
 const sentences: Readonly<Record<FormerAction, Sentence>> = {
   'account.signed-up': () => 'Made this account',

@@ -54,6 +54,7 @@ export interface PagesDoorOptions {
     | 'finishLinking'
     | 'resumeLinking'
     | 'checkConnection'
+    | 'setLabel'
     | 'removeConnection'
     | 'renewals'
     | 'deleteUser'

@@ -37,6 +37,7 @@ const columns = [
   'created_at as createdAt',
   'ends_at_provider as endsAtProvider',
   'consent_expires_at as consentExpiresAt',
+  'label',
 ] as const
 
 interface Parts {
@@ -49,6 +50,7 @@ interface Parts {
 export function makeConnectionStore({ engine, write, mails }: Parts): ConnectionStore {
   return {
     ...makeReads(engine),
+    setLabel: (...given) => write((tx) => setLabel(tx, ...given)),
     save: (connection) =>
       write(async (tx, touched, woke) => {
         await demandUser(engine, tx, connection.userId)
@@ -340,4 +342,18 @@ function upsert(tx: Db, connection: NewConnection) {
     )
     .returning(columns)
     .executeTakeFirstOrThrow()
+}
+
+async function setLabel(
+  tx: Db,
+  ...[userId, id, label]: Parameters<ConnectionStore['setLabel']>
+): Promise<boolean> {
+  const { numUpdatedRows } = await tx
+    .updateTable('connections')
+    .set({ label })
+    .where('id', '=', id)
+    .where('user_id', '=', userId)
+    .where('status', '<>', 'deleting')
+    .executeTakeFirstOrThrow()
+  return numUpdatedRows > 0n
 }

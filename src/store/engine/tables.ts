@@ -44,6 +44,8 @@ export interface Tables extends EventTables, DashboardTables {
     /** Set by the first step of a deletion, and never cleared. */
     deleting_at: MomentOrNull
     email_confirmed_at: MomentOrNull
+    /** The page of money reads balances without a press. */
+    show_balances: Generated<boolean>
   }
   readonly sessions: {
     id: SessionId
@@ -101,6 +103,8 @@ export interface Tables extends EventTables, DashboardTables {
     is_renewed: Generated<boolean>
     /** Accounts that arrive until then may be stored ones under new ids. */
     renewed_until: MomentOrNull
+    /** The owner's own name for it. */
+    label: string | null
   }
   readonly accounts: {
     id: AccountId

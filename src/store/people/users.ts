@@ -23,6 +23,7 @@ const columns = [
   'grandfathered',
   'created_at as createdAt',
   'email_confirmed_at as emailConfirmedAt',
+  'show_balances as showsBalances',
 ] as const
 
 /** The columns by which a caller is judged. */
@@ -100,7 +101,10 @@ function makeReads(db: Db): Pick<UserStore, Reads> {
 function makeChanges(
   engine: Engine,
   write: Write,
-): Pick<UserStore, 'create' | 'setPlan' | 'setName' | 'setTimezone' | 'confirmEmail' | 'outdate'> {
+): Pick<
+  UserStore,
+  'create' | 'setPlan' | 'setName' | 'setShowsBalances' | 'setTimezone' | 'confirmEmail' | 'outdate'
+> {
   return {
     create: (user) => write((tx, touched) => createUser(tx, user, touched)),
     setPlan(id, plan) {
@@ -122,6 +126,16 @@ function makeChanges(
         engine.db
           .updateTable('users')
           .set({ name })
+          .where('id', '=', id)
+          .where('deleting_at', 'is', null)
+          .returning(columns),
+      )
+    },
+    async setShowsBalances(id, showsBalances) {
+      return findFirst(
+        engine.db
+          .updateTable('users')
+          .set({ show_balances: showsBalances })
           .where('id', '=', id)
           .where('deleting_at', 'is', null)
           .returning(columns),

@@ -29,6 +29,8 @@ export interface ConnectionRow {
   readonly endsAtProvider: boolean
   /** When the consent ends, as the provider last reported it; null: it does not. */
   readonly consentExpiresAt: Millis | null
+  /** The owner's own name for it, for the pages of that person alone; null: none. */
+  readonly label: string | null
 }
 
 export interface NewConnection {
@@ -106,6 +108,8 @@ export interface ConnectionStore {
   repoint(id: ConnectionId, upstreamId: UpstreamId, renewal?: AccountRenewal): Promise<void>
   /** The consent was renewed under the same upstream id: the next list of accounts is that of a renewal. */
   noteRenewal(id: ConnectionId, renewal?: AccountRenewal): Promise<void>
+  /** The owner's own name; null: none. False: the connection is not the user's, or is being deleted. */
+  setLabel(userId: UserId, id: ConnectionId, label: string | null): Promise<boolean>
   /** When the consent ends; null: the provider does not report it. */
   setConsentExpiry(id: ConnectionId, at: Millis | null): Promise<void>
   /**

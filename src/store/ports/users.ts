@@ -30,6 +30,8 @@ export interface UserRow extends PlanRow {
   readonly createdAt: Millis
   /** When it was proven that mail to the address reaches them, or an operator vouched for it; null: never. */
   readonly emailConfirmedAt: Millis | null
+  /** The page of money reads balances without a press. */
+  readonly showsBalances: boolean
 }
 
 /** What a request needs to know about a user identified by an agent's token. */
@@ -71,6 +73,7 @@ export interface UserStore {
   setPlan(id: UserId, plan: PlanRow): Promise<UserRow | null>
   /** Null: no name. */
   setName(id: UserId, name: string | null): Promise<UserRow | null>
+  setShowsBalances(id: UserId, showsBalances: boolean): Promise<UserRow | null>
   /** Raises the user's epoch (reading R10). */
   setTimezone(id: UserId, timezone: string | null): Promise<UserRow | null>
   /** A time that is stored already stays. False when there is no such user. */

@@ -25,9 +25,22 @@ export function testConnections(store: StoreOf): void {
       consentExpiresAt: now + 1,
     })
     const made = await store().connections.save(given)
-    assert.deepEqual(made, { ...given, id: made.id, endsAtProvider: false })
+    assert.deepEqual(made, { ...given, id: made.id, endsAtProvider: false, label: null })
     assert.deepEqual(await store().connections.get(user.id, made.id), made)
     assert.deepEqual(await store().connections.find(made.id), made)
+  })
+
+  test('a label is the owner’s alone, and outlives a new link of the same consent', async () => {
+    const { user, login, connection } = await addLink(store())
+    const other = await addUser(store())
+    const { connections } = store()
+    assert.equal(await connections.setLabel(other.id, connection.id, 'theirs'), false)
+    assert.equal(await connections.setLabel(user.id, connection.id, 'Holiday 🌴'), true)
+    const { upstreamId } = connection
+    const again = await connections.save(newConnection(user.id, login.id, { upstreamId }))
+    assert.deepEqual([again.id, again.label], [connection.id, 'Holiday 🌴'])
+    assert.equal(await connections.setLabel(user.id, connection.id, null), true)
+    assert.equal((await connections.find(connection.id))?.label, null)
   })
 
   test('R16b: connections are listed newest first, equal times by id descending', async () => {

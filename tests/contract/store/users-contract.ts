@@ -36,8 +36,16 @@ export function testUsers(store: StoreOf): void {
     })
     const made = await store().users.create(given)
     assert.ok(made !== 'taken')
-    assert.deepEqual(made, { ...given, id: made.id, email: 'Aroha.Ngata@Example.test' })
+    const email = 'Aroha.Ngata@Example.test'
+    assert.deepEqual(made, { ...given, id: made.id, email, showsBalances: false })
     assert.deepEqual(await store().users.find(made.id), made)
+  })
+
+  test('the choice to see balances at once is kept', async () => {
+    const { id } = await addUser(store(), {})
+    assert.equal((await store().users.setShowsBalances(id, true))?.showsBalances, true)
+    assert.equal((await store().users.find(id))?.showsBalances, true)
+    assert.equal(await store().users.setShowsBalances(newId<UserId>(), true), null)
   })
 
   test('a plan that was never set is told apart from one that was set to none', async () => {

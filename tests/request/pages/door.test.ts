@@ -48,6 +48,7 @@ const noConnections: PagesDoorOptions['connections'] = {
   listInstitutions: async () => null,
   finishLinking: async () => assert.fail('no link comes back here'),
   resumeLinking: async () => assert.fail('no link waits here'),
+  setLabel: async () => assert.fail('nothing has a name here'),
   checkConnection: async () => assert.fail('nothing is linked here'),
   removeConnection: async () => 'removed',
   deleteUser: async () => false,

@@ -39,6 +39,7 @@ const forms: Readonly<Record<string, Form>> = {
   '/consent/{id}': { fields: { decision: 'allow', scope: 'mcp:read' }, isSensitive: true },
   '/connections/new': { fields: { provider: 'up', upToken: 'up:yeah:unknown' } },
   '/connections/waiting/{link}': { back: '/connections' },
+  '/connections/{id}': { fields: { label: 'Holiday' }, back: '/connections' },
   '/connections/{id}/refresh': { back: '/connections' },
   '/connections/{id}/reconnect': { back: '/connections' },
   '/connections/{id}/remove': { fields: confirmed, back: '/connections' },

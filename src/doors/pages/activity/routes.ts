@@ -61,7 +61,7 @@ async function readNames({ store, agents }: PagesContext, userId: UserId): Promi
   const byConnection = toMap(
     connections,
     ({ id }) => id,
-    ({ institutionName }) => institutionName,
+    ({ label, institutionName }) => label ?? institutionName,
   )
   const byKey = toMap(
     keys,

@@ -76,6 +76,8 @@ const sentences: Sentences = {
   'account.set-timezone': ({ timezone }) => `Set the time zone to ${timezone}`,
   'account.set-password': () => 'Changed the password, and signed out every other browser',
   'account.set-second-factor': () => 'Switched the second factor on',
+  'account.set-shows-balances': ({ showsBalances }) =>
+    showsBalances ? 'Chose to see balances at once' : 'Chose to see balances after a press',
   'account.remove-second-factor': () => 'Switched the second factor off',
   'account.set-recovery-codes': () => 'Made new recovery codes',
   'agent.connected': (agent, names) =>
@@ -97,6 +99,8 @@ const sentences: Sentences = {
   },
   'connections.refresh': ({ connectionId }, names) =>
     `Refreshed ${connectionOf(connectionId, names)}`,
+  'connections.set-label': ({ connectionId }, names) =>
+    `Named ${connectionOf(connectionId, names)}`,
   'connections.sync': ({ connectionId }, names) =>
     `Asked for new data of ${connectionOf(connectionId, names)}`,
   'connections.remove': ({ connectionId: id }, names) =>

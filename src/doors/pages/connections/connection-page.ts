@@ -5,7 +5,7 @@ import { factsOf } from '#providers/all-facts.ts'
 import type { AccountRow } from '#store/ports/accounts.ts'
 import type { SyncRunRow } from '#store/ports/syncs.ts'
 import { foreignText, type Html, html } from '../html.ts'
-import { alertBox, doneBox, hidden, leadingButton } from '../layout.ts'
+import { alertBox, doneBox, field, hidden, leadingButton } from '../layout.ts'
 import { renderDayAt, renderMoment } from '../moments.ts'
 import { typeWords } from '../money/parts.ts'
 import { type TableColumn, table } from '../table.ts'
@@ -32,6 +32,7 @@ export const connectionDone = {
   soon: 'It was read less than a minute ago. Wait a moment before you refresh it again.',
   linked: 'Linked. Transactions arrive within a minute.',
   reconnected: 'Reconnected. The ids are the same as before.',
+  named: 'Saved.',
   kept: 'Nothing was changed.',
 } as const
 
@@ -48,6 +49,8 @@ export interface ConnectionOptions {
   readonly done: keyof typeof connectionDone | null
   /** Why something that was asked for could not be done. */
   readonly message: string | null
+  /** What is wrong with the name that was given; null: nothing. */
+  readonly labelProblem: string | null
 }
 
 export function renderConnection(options: ConnectionOptions): Html {
@@ -62,6 +65,7 @@ ${alertBox(message)}
 <p>${renderState(overview)}. ${failure === null ? status.sentence : html`${describeSyncFailure(failure.code, row.provider)} ${renderRetry(options)}`}</p>
 ${renderActions(options)}
 <dl class="facts">
+${row.label !== null && html`<dt>Institution</dt><dd class="foreign">${foreignText(row.institutionName)}</dd>`}
 <dt>Provider</dt><dd>${factsOf(row.provider).name}</dd>
 <dt>Linked</dt><dd>${renderMoment(row.createdAt, zone)}</dd>
 ${renderFreshness(overview, options)}
@@ -70,6 +74,8 @@ ${renderOutlook(overview, options)}
 <h2>Accounts</h2>
 ${renderAccounts(options.accounts)}
 ${renderShared(overview)}
+<h2>Your name for it</h2>
+${renderLabel(options)}
 <h2>Syncs</h2>
 ${renderRuns(options)}`
 }
@@ -101,6 +107,15 @@ function renderAccounts(accounts: readonly AccountRow[]): Html {
     return html`<p>No account is known yet. Some banks take a few minutes after linking; refresh the page then.</p>`
   }
   return table('Accounts', accountColumns, accounts)
+}
+
+/** For the pages alone: programs see the institution. */
+function renderLabel({ overview: { row }, labelProblem, formToken }: ConnectionOptions): Html {
+  return html`<form method="post" action="${pathOf(row)}" novalidate class="narrow">
+${hidden('token', formToken)}
+${field({ name: 'label', label: 'Name', type: 'text', autocomplete: 'off', value: row.label ?? '', isOptional: true, hint: 'Shown on these pages in place of the institution', problem: labelProblem ?? undefined, autofocus: labelProblem !== null })}
+<button type="submit" class="secondary outline">Save</button>
+</form>`
 }
 
 /** ISO 4217 for what has no currency, such as points of a loyalty scheme. */

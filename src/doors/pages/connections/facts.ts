@@ -12,8 +12,12 @@ import { describeStatus, describeSyncFailure, type StatusWords } from './words.t
 
 export const pathOf = ({ id }: Pick<ConnectionRow, 'id'>) => `/connections/${id}`
 
-export const nameOf = ({ institutionName }: ConnectionRow) =>
-  foreignText(hideNumberShapes(institutionName))
+/** The owner's own name for it, or that of the institution. */
+export const nameOf = ({
+  label,
+  institutionName,
+}: Pick<ConnectionRow, 'label' | 'institutionName'>) =>
+  foreignText(label ?? hideNumberShapes(institutionName))
 
 /** A connection that is being deleted is on no page. */
 export function shownStatusOf({ provider, status }: ConnectionRow): StatusWords {

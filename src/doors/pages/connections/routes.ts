@@ -9,7 +9,15 @@ import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { PagesContext } from '../context.ts'
 import { rememberDone } from '../done-notes.ts'
 import { lookAgain } from '../looking.ts'
-import { addForm, addPage, readDone, type SignedInRequest, toBy, zoneOf } from '../signed-in.ts'
+import {
+  addForm,
+  addPage,
+  readDone,
+  type SignedInRequest,
+  toBy,
+  toProblems,
+  zoneOf,
+} from '../signed-in.ts'
 import { connectionDone, renderConnection } from './connection-page.ts'
 import { nameOf, pathOf } from './facts.ts'
 import { connectionsDone, renderConnections } from './list-page.ts'
@@ -28,6 +36,7 @@ export function addConnectionRoutes(scope: FastifyInstance, context: PagesContex
   })
   addRefresh(scope, context)
   addRemoval(scope, context)
+  addLabel(scope, context)
   addReconnect(scope, context, {
     find: (turn) => findOwn(context, turn),
     refuse: (turn, { status, ...refused }) => {
@@ -61,12 +70,13 @@ async function showList(context: PagesContext, turn: SignedInRequest): Promise<F
 interface Shown {
   readonly row: ConnectionRow
   readonly message: string | null
+  readonly labelProblem?: string
 }
 
 async function showConnection(
   context: PagesContext,
   turn: SignedInRequest,
-  { row, message }: Shown,
+  { row, message, labelProblem }: Shown,
 ): Promise<FastifyReply> {
   const { store, clock, connections } = context
   const { reply, visit } = turn
@@ -94,6 +104,7 @@ async function showConnection(
     days,
     renewal,
     ...{ zone, now, formToken, message, done },
+    labelProblem: labelProblem ?? null,
   })
   return context.show(reply, visit, {
     title: nameOf(row),
@@ -134,6 +145,24 @@ function explainRefusal(error: unknown, { provider }: ConnectionRow): string {
     throw error
   const { name } = factsOf(provider)
   return `${name} could not be asked now, so nothing was changed. Try again in a few minutes; the next sync tries by itself.`
+}
+
+function addLabel(scope: FastifyInstance, context: PagesContext): void {
+  const place = { path: '/connections/:connection', returnTo: path, kept: ['label'] }
+  addForm(scope, context, place, async (turn) => {
+    const row = await findOwn(context, turn)
+    if (row === null) return turn.reply.redirect(`${path}?done=gone`, 303)
+    try {
+      const label = turn.form.get('label') ?? ''
+      await context.connections.setLabel(toBy(turn.visit), row.id, { label })
+      return turn.reply.redirect(`${pathOf(row)}?done=named`, 303)
+    } catch (error) {
+      const { status, problems } = toProblems(error, { label: 'The name' })
+      turn.reply.code(status)
+      const labelProblem = problems.label ?? 'The name cannot be used'
+      return showConnection(context, turn, { row, message: null, labelProblem })
+    }
+  })
 }
 
 function addRemoval(scope: FastifyInstance, context: PagesContext): void {

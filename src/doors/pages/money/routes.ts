@@ -10,6 +10,7 @@ import { factsOf } from '#providers/all-facts.ts'
 import { sortAccounts } from '#resources/sort-accounts.ts'
 import type { AccountRow } from '#store/ports/accounts.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
+import { nameOf } from '../connections/facts.ts'
 import type { PagesContext } from '../context.ts'
 import { renderNotice } from '../notices.ts'
 import { addPage, type SignedInRequest, zoneOf } from '../signed-in.ts'
@@ -32,9 +33,11 @@ export function addMoneyRoutes(scope: FastifyInstance, context: PagesContext): v
 }
 
 /** A browser that fetches a page ahead has not been asked to by anybody. */
-function isPressed({ headers }: FastifyRequest, { isShown }: Wishes): boolean {
-  return isShown && !`${headers['sec-purpose'] ?? ''}`.startsWith('prefetch')
-}
+const isAhead = ({ headers }: FastifyRequest): boolean =>
+  `${headers['sec-purpose'] ?? ''}`.startsWith('prefetch')
+
+const isPressed = (request: FastifyRequest, { isShown }: Wishes): boolean =>
+  isShown && !isAhead(request)
 
 function open({ openOwnReads }: PagesContext, turn: SignedInRequest): Promise<OwnReads> {
   const { visit, request, reply } = turn
@@ -45,7 +48,9 @@ async function showAll(context: PagesContext, turn: SignedInRequest): Promise<Fa
   const { visit, request, reply } = turn
   const wishes = readWishes(request.query)
   const accounts = sortAccounts(await context.store.accounts.list(visit.user.id))
-  const reading = isPressed(request, wishes)
+  // By a press, or at once where the person has chosen so.
+  const isWanted = wishes.isShown || visit.user.showsBalances
+  const reading = isPressed(request, { ...wishes, isShown: isWanted })
     ? await readBalances(await open(context, turn), accounts)
     : null
   // After the reads: they may have found out that a consent is gone.
@@ -67,7 +72,7 @@ async function listConnections(
   userId: UserId,
 ): Promise<readonly ConnectionRow[]> {
   const rows = (await store.connections.list(userId)).filter(({ status }) => status !== 'deleting')
-  return rows.toSorted((one, other) => one.institutionName.localeCompare(other.institutionName))
+  return rows.toSorted((one, other) => nameOf(one).localeCompare(nameOf(other)))
 }
 
 async function showOne(context: PagesContext, turn: SignedInRequest): Promise<FastifyReply> {

@@ -5,6 +5,7 @@
 import { makeOnce } from '#auth/sign-in/repeated-form.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { ProgramRow } from '#store/ports/programs.ts'
+import { nameOf } from '../connections/facts.ts'
 import { foreignText, type Html, html } from '../html.ts'
 import { alertBox, doneBox, field, hidden, leadingButton } from '../layout.ts'
 import { renderMoment } from '../moments.ts'
@@ -81,7 +82,7 @@ ${
   connections.length > 0 &&
   html`<fieldset${draft.problems.connections !== undefined && html` aria-describedby="connections-problem"`}>
 <legend>What it may see</legend>
-${connections.map(({ id, institutionName }) => html`<label><input type="checkbox" name="connection" value="${id}"${isChosen(id) && html` checked`}><span class="foreign">${foreignText(institutionName)}</span></label>`)}
+${connections.map((row) => html`<label><input type="checkbox" name="connection" value="${row.id}"${isChosen(row.id) && html` checked`}><span class="foreign">${nameOf(row)}</span></label>`)}
 ${draft.problems.connections !== undefined && html`<p id="connections-problem" class="problem">${draft.problems.connections}</p>`}
 <small>With all of them chosen it also sees what you link later.</small>
 </fieldset>`
@@ -91,7 +92,7 @@ ${draft.problems.connections !== undefined && html`<p id="connections-problem" c
 }
 
 function renderTable({ programs, connections, now, zone }: ProgramsOptions): Html {
-  const names = new Map(connections.map(({ id, institutionName }) => [id, institutionName]))
+  const names = new Map(connections.map((row) => [row.id, row.label ?? row.institutionName]))
   const showSeen = ({ connections: ids }: ProgramRow) => {
     if (ids === null) return 'everything'
     const seen = ids.flatMap((id) => names.get(id) ?? [])

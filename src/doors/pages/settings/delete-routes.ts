@@ -27,7 +27,7 @@ export function addDeleteRoutes(scope: FastifyInstance, context: PagesContext): 
     const { user, session, formToken } = visit
     if (!session.isFresh) return toSignIn(reply, path)
     const rows = await context.store.connections.list(user.id)
-    const institutions = rows.map(({ institutionName }) => institutionName)
+    const institutions = rows.map(({ label, institutionName }) => label ?? institutionName)
     const body = renderDelete({ email: user.email, institutions, formToken })
     return context.show(reply, visit, { title: 'Delete this account?', body })
   })

@@ -69,6 +69,7 @@ async function describeConnections({ store }: PagesContext, { id }: UserRow) {
     provider: row.provider,
     institutionId: row.institutionId,
     institutionName: row.institutionName,
+    label: row.label,
     status: row.status,
     createdAt: toIso(row.createdAt),
     lastRefreshedAt: iso(row.lastRefreshedAt),

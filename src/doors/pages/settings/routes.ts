@@ -87,7 +87,14 @@ async function saveProfile(context: PagesContext, turn: FormTurn): Promise<Fasti
   const { visit, reply, form } = turn
   const name = form.get('name')
   const timezone = form.get('timezone')?.trim() ?? null
-  const input = { ...(name === null ? {} : { name }), ...(timezone === null ? {} : { timezone }) }
+  const input = {
+    ...(name === null ? {} : { name }),
+    ...(timezone === null ? {} : { timezone }),
+    // A box that is not ticked sends nothing.
+    ...(form.get('choice') === 'balances'
+      ? { showsBalances: form.get('showBalances') === 'true' }
+      : {}),
+  }
   try {
     await context.actions.setProfile(toBy(visit), visit.user.id, input)
     return reply.redirect(`${path}?done=saved`, 303)

@@ -58,7 +58,7 @@ ${renderSessions(options)}
 <p><a href="/settings/delete">Delete the account</a> with all its keys and connections.</p>`
 }
 
-function renderProfile({ draft, formToken }: SettingsOptions): Html {
+function renderProfile({ draft, user, formToken }: SettingsOptions): Html {
   const { profile } = draft
   return html`<h2>Profile</h2>
 <form method="post" action="/settings" novalidate class="narrow">
@@ -67,6 +67,13 @@ ${field({ name: 'name', label: 'Name', type: 'text', autocomplete: 'name', value
 ${field({ name: 'timezone', label: 'Time zone', type: 'text', autocomplete: 'off', value: draft.timezone, list: 'zones', hint: 'Used for dates here and in the API', problem: profile.timezone, autofocus: profile.timezone !== undefined })}
 <datalist id="zones">${Intl.supportedValuesOf('timeZone').map((zone) => html`<option value="${zone}">`)}</datalist>
 <button type="submit">Save</button>
+</form>
+<h2>Money</h2>
+<form method="post" action="/settings" class="narrow">
+${hidden('token', formToken)}${hidden('choice', 'balances')}
+<label><input type="checkbox" name="showBalances" value="true"${user.showsBalances && html` checked`}>Show balances at once on <a href="/money">Money</a></label>
+<p>They are read from your banks each time you open the page. Without it they are read when you press <em>Show balances</em>.</p>
+<button type="submit" class="secondary outline">Save the choice</button>
 </form>`
 }
 
