@@ -18,6 +18,7 @@ const alone = [
   'tests/request/listener/resolves.test.ts',
   // Memory.
   'tests/request/listener/{bodies,uncaught-errors}.test.ts',
+  'src/doors/simplefin/row-texts.test.ts',
 ]
 /** Few enough that both cores have work until the end. */
 const filesPerGroup = 16

@@ -4,6 +4,7 @@
  * adds its id.
  */
 import { isAscii } from 'node:buffer'
+import { makeKeptForms } from '../kept-forms.ts'
 import type { ResultForm } from './call-tool.ts'
 import type { Era } from './checked-server.ts'
 import type { ServerInfo } from './protocol.ts'
@@ -21,7 +22,7 @@ const maxKeptBytes = 8 * 1024 * 1024
 
 /** The form in which the lane gets results. `maxAnswerBytes`: `MCP_MAX_ANSWER_BYTES`. */
 export function makeFrames(maxAnswerBytes: number, maxBytes = maxKeptBytes): ResultForm<Frame> {
-  const kept = makeKept(maxBytes)
+  const kept = makeKeptForms<Frame>(maxBytes, (frame) => frame.length)
   return {
     answer(operation, answer, isShorter) {
       // The line of a page that ends earlier differs from that of the same page as it was asked for.
@@ -55,33 +56,4 @@ export function makeEndings(info: ServerInfo): (era: Era, id: string | number) =
     2026: `,"resultType":"complete","_meta":${meta}`,
   }
   return (era, id) => `${added[era]}},"jsonrpc":"2.0","id":${JSON.stringify(id)}}`
-}
-
-/**
- * Frames by the body that they were made of: they exist no longer than the cached answer. When half of the
- * bound is reached, those that were not used since the last time are dropped.
- */
-function makeKept(maxBytes: number) {
-  let used = new WeakMap<Uint8Array, Frame>()
-  let earlier = new WeakMap<Uint8Array, Frame>()
-  let bytes = 0
-  function set(body: Uint8Array, frame: Frame): void {
-    bytes += frame.length
-    if (bytes > maxBytes / 2) {
-      earlier = used
-      used = new WeakMap()
-      bytes = frame.length
-    }
-    used.set(body, frame)
-  }
-  return {
-    get(body: Uint8Array): Frame | undefined {
-      const known = used.get(body)
-      if (known !== undefined) return known
-      const former = earlier.get(body)
-      if (former !== undefined) set(body, former)
-      return former
-    },
-    set,
-  }
 }

@@ -74,11 +74,11 @@ test('positions have all nine keys, an exact value, and the cost as a total', ()
       problems: [],
       cache: 'HIT',
     },
-    { root: 'https://t.example/simplefin', zone: 'UTC', now: 0, start: null, end: null, notes: [] },
+    { root: 'https://t.example/simplefin', now: 0, start: null, end: null, notes: [] },
   )
   const at = Date.parse('2026-11-20T02:40:11Z') / 1000
   const keys = { currency: 'AUD', created: at, cost_basis: null, symbol: 'VAS', shares: '1.5' }
-  assert.deepEqual(JSON.parse(JSON.stringify(answer)).accounts, [
+  assert.deepEqual(JSON.parse(Buffer.concat(answer).toString()).accounts, [
     {
       org: {
         domain: 'snaptrade-d5a9-x-y.invalid',

@@ -1,5 +1,4 @@
 /** The body of `/simplefin/accounts`: version 1 and 2 of the protocol in one object. */
-import { makeMidday } from '#kernel/midday.ts'
 import {
   nameAccounts,
   type Organization,
@@ -7,7 +6,6 @@ import {
   toOrganizations,
   toSimplefinAccount,
   toSimplefinConnection,
-  toTransaction,
 } from './map.ts'
 import { cleanText, type Problem, sayProblems } from './problems.ts'
 import type { AccountReading, AccountsReading, RawProblem } from './read-accounts.ts'
@@ -15,7 +13,6 @@ import type { AccountReading, AccountsReading, RawProblem } from './read-account
 export interface AnswerFacts {
   /** The root URL of the door. */
   readonly root: string
-  readonly zone: string
   /** Milliseconds since the epoch. */
   readonly now: number
   /** Epoch seconds; rows from the start on and before the end are shown. */
@@ -24,59 +21,78 @@ export interface AnswerFacts {
   readonly notes: readonly string[]
 }
 
-export function makeAnswer(reading: AccountsReading, facts: AnswerFacts): object {
+/** @returns JSON in parts. The rows are the largest of them, and are not copied. */
+export function makeAnswer(reading: AccountsReading, facts: AnswerFacts): readonly Uint8Array[] {
   const { connections, readings } = reading
   const organizations = toOrganizations(connections)
-  const toMidday = makeMidday(facts.zone)
   const names = nameAccounts(readings.map(({ account }) => account))
   const accounts = readings.flatMap((one) => {
     const org = organizations.get(one.connection.id)
-    return org === undefined ? [] : toAccountObject(one, { org, names, facts, toMidday })
+    return org === undefined ? [] : [toAccount(one, { org, names, facts })]
   })
   const problems = [
     ...reading.problems.flatMap((problem) => toProblem(problem, organizations)),
     ...facts.notes.map((text) => ({ kind: 'note', text }) as const),
   ]
   const { errors, errlist } = sayProblems(problems)
-  return {
+  const head = {
     errors,
     errlist,
     connections: [...organizations.values()].map((org) => toSimplefinConnection(org, facts.root)),
-    accounts,
   }
+  const listed = accounts.flatMap((account, index) =>
+    index === 0 ? account : [toBytes(','), ...account],
+  )
+  return [toBytes(`${toOpen(head)},"accounts":[`), ...listed, toBytes(']}')]
 }
 
-function toAccountObject(
+const toBytes = (text: string): Uint8Array => Buffer.from(text)
+
+/** Without its closing brace. */
+const toOpen = (object: object) => JSON.stringify(object).slice(0, -1)
+
+function toAccount(
   { account, connection, balance, rows, holdings }: AccountReading,
   given: {
     readonly org: Organization
     readonly names: ReadonlyMap<string, string>
     readonly facts: AnswerFacts
-    readonly toMidday: (day: string) => number
   },
-): object[] {
-  if (balance === null) return []
-  const { org, names, facts, toMidday } = given
+): readonly Uint8Array[] {
+  const { org, names, facts } = given
   const { start, end } = facts
   const refreshedAt = connection.lastRefreshedAt
   const balanceAt = Math.floor((refreshedAt === null ? facts.now : Date.parse(refreshedAt)) / 1000)
   const name = names.get(account.id) ?? account.name
+  const head = toSimplefinAccount({ account, name, balance, balanceAt }, org, facts.root)
   const isShown = (posted: number) =>
     posted >= (start ?? posted) && posted < (end ?? Number.POSITIVE_INFINITY)
-  const transactions = rows
-    .map((row) => toTransaction(row, toMidday(row.date)))
+  const shown = rows
     .filter(({ posted }) => isShown(posted))
     // Equal ones keep the provider's order.
     .toSorted((one, other) => other.posted - one.posted)
-  return [
-    {
-      ...toSimplefinAccount({ account, name, balance, balanceAt }, org, facts.root),
-      transactions,
-      ...(connection.category === 'banking'
-        ? {}
-        : { holdings: holdings.map(({ holding, value }) => toHolding(holding, value, balanceAt)) }),
-    },
-  ]
+    .map(({ text }, index) => (index === 0 ? text.subarray(1) : text))
+  const listed = holdings.map(({ holding, value }) => toHolding(holding, value, balanceAt))
+  const close = connection.category === 'banking' ? ']}' : `],"holdings":${JSON.stringify(listed)}}`
+  return [toBytes(`${toOpen(head)},"transactions":[`), ...joinNeighbours(shown), toBytes(close)]
+}
+
+/** Days that follow each other in one array are one part. */
+function joinNeighbours(texts: readonly Uint8Array[]): readonly Uint8Array[] {
+  const joined: Uint8Array[] = []
+  for (const text of texts) {
+    const last = joined.at(-1)
+    const isNext =
+      last?.buffer === text.buffer && last.byteOffset + last.byteLength === text.byteOffset
+    if (!isNext) joined.push(text)
+    else
+      joined.splice(
+        -1,
+        1,
+        new Uint8Array(text.buffer, last.byteOffset, last.byteLength + text.byteLength),
+      )
+  }
+  return joined
 }
 
 function toProblem(

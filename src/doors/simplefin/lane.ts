@@ -6,7 +6,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ClaimProgram } from '#auth/programs/claim-program.ts'
-import { type ApiError, apiError } from '#contract/errors.ts'
+import { apiError } from '#contract/errors.ts'
 import type { Lease, LeaseStore, WindowStore } from '#fast/port.ts'
 import type { CacheResult, Gate } from '#gate/gate.ts'
 import { type IdentifyProgram, type Program, shownPrefix } from '#gate/identify-program.ts'
@@ -27,6 +27,8 @@ import { readBasic, readClaim, toAccessUrl, toRootUrl } from '../simplefin-acces
 import { makeAnswer } from './answer.ts'
 import { readAccountsQuery } from './query.ts'
 import { readAccounts } from './read-accounts.ts'
+import { type Reply, refuseProgram, writeReply } from './reply.ts'
+import { makeRowTexts, type ToRowTexts } from './row-texts.ts'
 import { toDays } from './rows-window.ts'
 
 export interface SimplefinOptions {
@@ -64,12 +66,18 @@ interface Progress {
   cache: CacheResult
 }
 
+/** Dependencies of a request; the same for every one. */
+interface Parts extends SimplefinOptions {
+  readonly toRowTexts: ToRowTexts
+}
+
 export function makeSimplefinLane(options: SimplefinOptions): SimplefinLane {
-  return (request, response) => void serve(options, request, response)
+  const parts: Parts = { ...options, toRowTexts: makeRowTexts() }
+  return (request, response) => void serve(parts, request, response)
 }
 
 async function serve(
-  options: SimplefinOptions,
+  options: Parts,
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
@@ -88,7 +96,7 @@ async function serve(
     const error =
       thrown instanceof ClientDisconnected ? apiError('client_disconnected') : toApiError(thrown)
     failure = thrown
-    status = refuse(response, progress, error)
+    status = refuseProgram(response, progress.requestId, error)
   }
   const { requestId, resource, program, cache } = progress
   const durationMs = performance.now() - progress.startedAt
@@ -105,19 +113,19 @@ async function serve(
   })
 }
 
-interface Reply {
+interface Asking {
   readonly response: ServerResponse
   readonly progress: Progress
 }
 
 async function answer(
-  options: SimplefinOptions,
+  options: Parts,
   request: IncomingMessage,
-  { response, progress }: Reply,
+  { response, progress }: Asking,
 ): Promise<void> {
   const [path = '', ...rest] = (request.url ?? '').split('?')
-  const send = (type: string, text: string) =>
-    write(response, progress, { status: 200, type, text })
+  const send = (type: Reply['type'], body: Reply['body']) =>
+    writeReply(response, progress.requestId, { status: 200, type, body })
   // The listener writes no body for HEAD.
   const isRead = request.method === 'GET' || request.method === 'HEAD'
   if (isRead && path === '/simplefin/info') {
@@ -173,10 +181,10 @@ interface Wanted {
 
 /** Holds one of the program's places among the requests in flight, and one of its person's. */
 async function readHeld(
-  options: SimplefinOptions,
+  options: Parts,
   program: Program,
   wanted: Wanted,
-): Promise<string> {
+): Promise<readonly Uint8Array[]> {
   const { windows, leases } = options
   const own = await takePlace(leases, program.id, requestsAtOnce)
   try {
@@ -218,10 +226,10 @@ async function waitForTurn(
 }
 
 async function read(
-  { gate, connections: stored, clock, baseUrl, requestTimeoutMs }: SimplefinOptions,
+  { gate, connections: stored, clock, baseUrl, requestTimeoutMs, toRowTexts }: Parts,
   { caller, connections }: Program,
   { params, signal, onCache }: Wanted,
-): Promise<string> {
+): Promise<readonly Uint8Array[]> {
   const query = readAccountsQuery(params)
   const { start, end, notes } = query
   const zone = caller.timezone
@@ -238,6 +246,7 @@ async function read(
         const rows = await stored.list(caller.userId)
         return new Set(rows.filter(({ status }) => status !== 'active').map(({ id }) => id))
       },
+      toRowTexts: (found) => toRowTexts(found, zone),
       caller,
       connections,
       accounts: query.accounts,
@@ -247,7 +256,7 @@ async function read(
     })
     onCache(reading.cache)
     const root = toRootUrl(baseUrl())
-    return JSON.stringify(makeAnswer(reading, { root, zone, now, start, end, notes }))
+    return makeAnswer(reading, { root, now, start, end, notes })
   } finally {
     clearTimeout(timer)
   }
@@ -255,42 +264,3 @@ async function read(
 
 /** What every client takes for a token or a link that is no longer good. */
 const forbidden = () => apiError('simplefin_forbidden')
-
-/** Writes the refusal, unless the client has disconnected; returns its status. */
-function refuse(response: ServerResponse, progress: Progress, error: ApiError): number {
-  const status = error.entry === 'plan_required' ? 402 : error.status
-  if (response.destroyed || response.headersSent) return status
-  const text = status === 403 ? 'Forbidden' : error.message.replace(/\s+/g, ' ')
-  const { retryAfterSeconds } = error
-  write(response, progress, {
-    status,
-    type: 'text/plain',
-    text,
-    retryAfterSeconds,
-  })
-  return status
-}
-
-function write(
-  response: ServerResponse,
-  { requestId }: Progress,
-  answer: {
-    readonly status: number
-    readonly type: string
-    readonly text: string
-    readonly retryAfterSeconds?: number | null
-  },
-): void {
-  if (response.destroyed) return
-  const body = Buffer.from(answer.text)
-  const { retryAfterSeconds = null } = answer
-  if (retryAfterSeconds !== null) response.setHeader('retry-after', retryAfterSeconds)
-  response.writeHead(answer.status, {
-    'content-type': answer.type === 'text/plain' ? 'text/plain; charset=utf-8' : answer.type,
-    'content-length': body.length,
-    'cache-control': 'no-store',
-    'x-request-id': requestId,
-  })
-  // In one write: one client takes the first chunk for the whole.
-  response.end(body)
-}

@@ -6,26 +6,21 @@ import type { Caller } from '#auth/caller.ts'
 import { ApiError } from '#contract/errors.ts'
 import type { Operation } from '#contract/operations.ts'
 import * as operations from '#contract/operations.ts'
-import type {
-  Account,
-  Balance,
-  Connection,
-  Holding,
-  Pagination,
-  Transaction,
-} from '#contract/resources.ts'
-import { type Gate, GateError } from '#gate/gate.ts'
+import type { Account, Balance, Connection, Holding, Pagination } from '#contract/resources.ts'
+import { type Answer, type Gate, GateError } from '#gate/gate.ts'
 import type { Decimal } from '#kernel/decimal.ts'
 import { sumHoldings, valuePosition } from '#resources/position-value.ts'
 import { ClientDisconnected } from '../client.ts'
 import { toApiError } from '../refusal.ts'
 import type { Problem } from './problems.ts'
+import { type DayText, parseAnswer, type RowTexts } from './row-texts.ts'
 import type { DaysToRead } from './rows-window.ts'
 
 export interface ReadAccountsOptions {
   readonly gate: Pick<Gate, 'answerAgain'>
   /** The ids of connections that are not active, as they are now: a read may have found that out. */
   readonly listLost: () => Promise<ReadonlySet<string>>
+  readonly toRowTexts: (answer: Answer) => RowTexts
   readonly caller: Caller
   /** Null: every connection. */
   readonly connections: ReadonlySet<string> | null
@@ -41,11 +36,8 @@ export interface ReadAccountsOptions {
 export interface AccountReading {
   readonly account: Account
   readonly connection: Connection
-  /** Null: not known, so the account cannot be shown. */
-  readonly balance:
-    | (Pick<Balance, 'availableBalance'> & { readonly currentBalance: Decimal })
-    | null
-  readonly rows: readonly Transaction[]
+  readonly balance: Pick<Balance, 'availableBalance'> & { readonly currentBalance: Decimal }
+  readonly rows: readonly DayText[]
   readonly holdings: readonly { readonly holding: Holding; readonly value: Decimal }[]
 }
 
@@ -72,9 +64,11 @@ const maxAccountPages = 50
 /** As many accounts of different connections are read at once. */
 const atOnce = 2
 
+/** `read`: what is made of the answer; without it, its JSON is parsed. */
 type Ask = <Body>(
   operation: Operation,
   query: Readonly<Record<string, string | null>>,
+  read?: (answer: Answer) => Body,
 ) => Promise<Body>
 
 /** @throws ApiError where the caller's plan has no access, or the store is away. */
@@ -196,8 +190,9 @@ interface RowsToRead {
 async function readRows(
   group: Group,
   { ask, account, days }: RowsToRead,
-): Promise<readonly Transaction[]> {
-  const rows: Transaction[] = []
+): Promise<readonly DayText[]> {
+  const rows: DayText[] = []
+  let count = 0
   const query = {
     connectionId: account.connectionId,
     accountId: account.id,
@@ -207,24 +202,22 @@ async function readRows(
   const cut = (what: string) => group.problems.push({ kind: 'incomplete', account, what })
   for (let offset = 0, empty = 0; ; ) {
     if (group.late.aborted) cut('the time for one answer was over')
-    if (rows.length >= maxRows) cut(`it has more than ${maxRows} rows, so ask for a shorter time`)
-    if (group.late.aborted || rows.length >= maxRows) return rows
+    if (count >= maxRows) cut(`it has more than ${maxRows} rows, so ask for a shorter time`)
+    if (group.late.aborted || count >= maxRows) return rows
+    const asked = { ...query, limit: `${windowLimit}`, offset: `${offset}` }
     const found = await attempt(group, group.connection, () =>
-      ask<{ data: Transaction[]; pagination: Pagination }>(operations.listTransactions, {
-        ...query,
-        limit: `${windowLimit}`,
-        offset: `${offset}`,
-      }),
+      ask(operations.listTransactions, asked, group.toRowTexts),
     )
     if (found === null) {
       cut('its transactions cannot be read at the moment')
       return rows
     }
-    const { data, pagination } = found
-    rows.push(...data)
+    const { pagination } = found
+    rows.push(...found.days)
+    count += found.rows
     if (!pagination.hasMore) return rows
     offset = pagination.offset + pagination.limit
-    empty = data.length === 0 ? empty + 1 : 0
+    empty = found.rows === 0 ? empty + 1 : 0
     if (empty > maxEmptyWindows) {
       cut('the provider lists too many rows of other accounts before them')
       return rows
@@ -311,7 +304,7 @@ async function listAccounts(ask: Ask): Promise<readonly Account[]> {
 
 function makeAsk({ gate, caller, signal, late }: ReadAccountsOptions, onMiss: () => void): Ask {
   const either = AbortSignal.any([signal, late])
-  return async <Body>(operation: Operation, query: Readonly<Record<string, string | null>>) => {
+  return async (operation, query, read = ({ body }) => parseAnswer(body)) => {
     const given = Object.entries(query).filter(
       (entry): entry is [string, string] => entry[1] !== null,
     )
@@ -323,7 +316,6 @@ function makeAsk({ gate, caller, signal, late }: ReadAccountsOptions, onMiss: ()
       disconnectSignal: () => either,
     })
     if (answer.cache === 'MISS') onMiss()
-    // Amounts are text, so that nothing of them passes through a float.
-    return JSON.parse(Buffer.from(answer.body).toString()) as Body
+    return read(answer)
   }
 }

@@ -193,7 +193,7 @@ test('a program sees the connections that were chosen for it, and another person
   const world = await openWorld(t)
   const { service } = world
   const { body } = await service.get('/v1/connections', world.user)
-  const chosen = body.data[0].id
+  const chosen = body.data.find((one: { provider: string }) => one.provider === 'fiskil').id
   const access = await openAccess(world, { connections: [chosen] })
   const seen = await world.accounts(access)
   assert.deepEqual(

@@ -3,6 +3,8 @@
  * The demands were read in the clients' own code; none of that code is here.
  */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
 import { after, before, test } from 'node:test'
 import { type Service, startService } from '#tests/support/service.ts'
 import { bind, openAccess, type ProgramWorld } from './world.ts'
@@ -191,6 +193,23 @@ test('the two small clients: pending as a word, extra as an object, day by local
       assert.equal(at.toZonedDateTimeISO(zone).toPlainDate().toString(), byId.get(row.id)?.date)
     }
   }
+})
+
+test('an answer with rows of several accounts comes in one chunk: one client takes the first for the whole', async () => {
+  const query = `?start-date=${seconds('2026-11-12')}`
+  const { accounts } = await world.accounts(access, query)
+  assert(accounts.filter(({ transactions }: Any) => transactions.length > 1).length > 1)
+  service.clock.advance(1000)
+  const url = new URL(access)
+  const basic = Buffer.from(`${url.username}:${url.password}`).toString('base64')
+  const socket = connect(Number(url.port), url.hostname)
+  socket.write(
+    `GET /simplefin/accounts${query} HTTP/1.1\r\nHost: ${url.host}\r\nAuthorization: Basic ${basic}\r\n\r\n`,
+  )
+  const [chunk] = await once(socket, 'data')
+  socket.destroy()
+  const body = chunk.toString().split('\r\n\r\n')[1] ?? assert.fail()
+  assert.deepEqual(JSON.parse(body).accounts, accounts)
 })
 
 test('rows are newest first, and a window that is reversed or in the future is empty, with balances', async () => {
