@@ -1,7 +1,7 @@
 /**
- * Rows of one cached answer of `/v1/transactions` as text in the shape of SimpleFIN. The text is a function of
- * the answer's bytes and of a zone alone, and is kept for as long as these bytes are cached, so that a program
- * that asks again costs no more for each row than REST does.
+ * Rows of one cached answer of `/v1/transactions` as text in the shape of SimpleFIN. The text is a function
+ * of the answer's bytes and of a zone alone, and is kept for as long as these bytes are cached, so that a
+ * program that asks again costs no more for each row than REST does.
  */
 import type { Pagination, Transaction } from '#contract/resources.ts'
 import type { Answer } from '#gate/gate.ts'
