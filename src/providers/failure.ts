@@ -19,8 +19,13 @@ export type UpstreamFailure =
   | { readonly kind: 'account_gone'; readonly detail: string }
   /** 5xx, timeout, refused or reset connection. `status` null when no answer came. */
   | { readonly kind: 'unavailable'; readonly status: number | null; readonly detail: string }
-  /** 429, from our own budget or from the provider. */
-  | { readonly kind: 'throttled'; readonly retryAfterSeconds: number; readonly detail: string }
+  /** 429, from the provider; `isOwnBudget`: we did not ask it, so that it says nothing of its health. */
+  | {
+      readonly kind: 'throttled'
+      readonly retryAfterSeconds: number
+      readonly detail: string
+      readonly isOwnBudget?: true
+    }
   /** A body, or one of its rows, that cannot be read (reading R23). */
   | { readonly kind: 'malformed'; readonly detail: string }
   /** Consent or credentials are lost: the connection takes this status (readings R20, R20b). */

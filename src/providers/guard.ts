@@ -53,6 +53,10 @@ function countsForBreaker(failure: UpstreamFailure): boolean {
   )
 }
 
+/** A request that our own budget stopped never came to the provider (reading R36). */
+const isOwnBudget = (failure: UpstreamFailure): boolean =>
+  failure.kind === 'throttled' && failure.isOwnBudget === true
+
 export interface GuardTarget {
   readonly provider: Provider
   readonly userId: UserId
@@ -135,7 +139,7 @@ export function makeGuard(options: GuardOptions): Guard {
   ): Promise<void> {
     if (state !== null) {
       const probe = state.kind === 'probe'
-      if (error === null) {
+      if (error === null || isOwnBudget(error.failure)) {
         if (probe) await options.breakers.abandon(key)
       } else if (countsForBreaker(error.failure)) await options.breakers.fail(key, probe)
       else await options.breakers.succeed(key, probe)

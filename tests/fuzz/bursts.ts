@@ -5,7 +5,7 @@
  */
 import fc from 'fast-check'
 import { readDescription } from './described.ts'
-import { Broken, type Judge, makeJudge } from './judge.ts'
+import { Broken, type BudgetedProvider, type Judge, makeJudge } from './judge.ts'
 import { anyRequest, type FuzzRequest, soundRequest } from './requests.ts'
 import { makeSender, type Sender, toShell } from './send.ts'
 import type { Visit } from './strangers.ts'
@@ -17,6 +17,8 @@ import type { World } from './world.ts'
 export const answerTimeoutMs = 30_000
 /** Of the 200 calls a minute that SnapTrade grants, so many are used before the clock is moved on. */
 const brokerCallsAMinute = 200
+/** The first of several users may have used up their day; the clock does not come to the next one. */
+const simplefinCallsADay = 24
 
 export interface Tally {
   requests: number
@@ -43,6 +45,7 @@ export function makeBursts(world: World): Bursts {
   const sender = makeSender(world, answerTimeoutMs)
   const tally: Tally = { requests: 0, statuses: new Map(), slowest: [] }
   let brokerCalls = 0
+  let simplefinCalls = 0
 
   async function timed(request: FuzzRequest): Promise<Exchange> {
     const started = performance.now()
@@ -56,14 +59,17 @@ export function makeBursts(world: World): Bursts {
     const exchanges = await Promise.all(requests.map(timed))
     const calls = world.takeCalls()
     brokerCalls += calls.snaptrade
-    const budgetSpent = brokerCalls >= brokerCallsAMinute
+    simplefinCalls += calls.simplefin
+    const spent: BudgetedProvider[] = []
+    if (brokerCalls >= brokerCallsAMinute) spent.push('snaptrade')
+    if (simplefinCalls >= simplefinCallsADay) spent.push('simplefin')
     if (brokerCalls >= brokerCallsAMinute / 2) {
       brokerCalls = 0
       await world.advance(61_000)
     }
     for (const [index, request] of requests.entries()) {
       const exchange = exchanges[index]
-      if (exchange !== undefined) judge(request, exchange, { faults, budgetSpent })
+      if (exchange !== undefined) judge(request, exchange, { faults, spent })
     }
     const cap = requests.reduce((sum, request) => sum + callCap(world, request), 0)
     if (calls.all > cap) throw new Broken(`${calls.all} calls to providers, at most ${cap} are due`)

@@ -20,13 +20,20 @@ export class Broken extends Error {
 export interface Leniency {
   /** Providers were broken on purpose: the documented 503 may come. */
   readonly faults: boolean
-  /** Our own outgoing budget at SnapTrade is used up: 503 on what needs it. */
-  readonly budgetSpent: boolean
+  /** Our own outgoing budget at these providers is used up: 503 on what needs it. */
+  readonly spent: readonly BudgetedProvider[]
 }
+
+export type BudgetedProvider = keyof typeof budgetedPaths
 
 /** What the parser may refuse with; 404 is for methods that it does not know (reading R3). */
 const belowHttp: readonly number[] = [400, 404, 408, 413, 431]
 const brokeragePath = /^\/v1\/(?:holdings|trades)$/
+/** The providers whose budget a fuzzer uses up, and what needs it: SimpleFIN has 24 requests a day (R36). */
+const budgetedPaths = {
+  snaptrade: brokeragePath,
+  simplefin: /^\/v1\/(?:balances|transactions)$/,
+} as const
 
 export type Judge = (request: FuzzRequest, exchange: Exchange, leniency: Leniency) => void
 
@@ -88,7 +95,8 @@ function isEnvelope(answer: RawAnswer): boolean {
 
 function refuseServerErrors(answer: RawAnswer, path: string, leniency: Leniency): void {
   if (answer.status < 500) return
-  const excused = leniency.faults || (leniency.budgetSpent && brokeragePath.test(path))
+  const { faults, spent } = leniency
+  const excused = faults || spent.some((provider) => budgetedPaths[provider].test(path))
   if (answer.status !== 503 || !excused) throw new Broken(`a server error: ${show(answer)}`)
   if (!/^[1-9]\d*$/.test(answer.headers['retry-after'] ?? '')) {
     throw new Broken(`a 503 without Retry-After: ${show(answer)}`)

@@ -55,6 +55,7 @@ export interface World extends Running {
 
 export interface ProviderCalls {
   readonly snaptrade: number
+  readonly simplefin: number
   readonly all: number
 }
 
@@ -79,9 +80,13 @@ export async function makeWorld(running: Running): Promise<World> {
     resolve: (text) =>
       text.replace(/<([a-z.0-9]{1,40})>/g, (whole, name) => find(users, name) ?? whole),
     takeCalls() {
-      const snaptrade = running.sandbox.snaptrade.requests.splice(0).length
-      const others = sandboxProviders.map((name) => running.sandbox[name].requests.splice(0).length)
-      return { snaptrade, all: others.reduce((sum, count) => sum + count, snaptrade) }
+      const { snaptrade, simplefin } = running.sandbox
+      const budgeted = {
+        snaptrade: snaptrade.requests.length,
+        simplefin: simplefin.requests.length,
+      }
+      const counts = sandboxProviders.map((name) => running.sandbox[name].requests.splice(0).length)
+      return { ...budgeted, all: counts.reduce((sum, count) => sum + count, 0) }
     },
   }
   world.takeCalls()

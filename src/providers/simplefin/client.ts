@@ -140,7 +140,13 @@ async function pass(
   const whose = call.priority === 'user' ? 'the' : 'background work’s share of the'
   const hours = Math.ceil(retryAfterSeconds / 3600)
   const detail = `${whose} requests of this day are used up; the next day begins in ${hours} h (UTC)`
-  throw new UpstreamError('simplefin', { kind: 'throttled', retryAfterSeconds, detail })
+  const isOwnBudget = true
+  throw new UpstreamError('simplefin', {
+    kind: 'throttled',
+    retryAfterSeconds,
+    detail,
+    isOwnBudget,
+  })
 }
 
 async function probe({ baseUrl, upstream, clock }: Line, call: CallContext): Promise<ProbeReply> {

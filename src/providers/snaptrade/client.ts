@@ -189,7 +189,7 @@ function demand(verdict: Awaited<ReturnType<Budget>>, of: string): void {
   if (verdict.allowed) return
   const { retryAfterSeconds } = verdict
   const detail = `our own budget of SnapTrade requests${of} is used up`
-  throw fail({ kind: 'throttled', retryAfterSeconds, detail })
+  throw fail({ kind: 'throttled', retryAfterSeconds, detail, isOwnBudget: true })
 }
 
 /** Names a key or an account in the keys of fast state, from which it cannot be recovered. */

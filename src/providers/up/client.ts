@@ -56,7 +56,8 @@ export function makeClient(options: UpOptions): UpClient {
       call.priority === 'user' ? 'this token’s' : 'background work’s share of this token’s'
     const minutes = Math.ceil(retryAfterSeconds / 60)
     const detail = `${whose} requests of this hour are used up; the next hour begins in ${minutes} min`
-    throw new UpstreamError('up', { kind: 'throttled', retryAfterSeconds, detail })
+    const isOwnBudget = true
+    throw new UpstreamError('up', { kind: 'throttled', retryAfterSeconds, detail, isOwnBudget })
   }
 
   return {

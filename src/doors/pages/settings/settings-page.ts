@@ -53,7 +53,7 @@ ${renderPassword(options)}
 ${renderFactor(options)}
 ${renderSessions(options)}
 <h2>Your data</h2>
-<p class="downloads">${icon('download')}Everything that is stored about you, without secrets: <a href="/settings/download" download>JSON</a>. Your money is not stored. The <a href="/activity">activity</a> is there as CSV too.</p>
+<p class="downloads">${icon('download')}Everything that is stored about you, without secrets: <a href="/settings/download" download>JSON</a>. Your money is not stored. The activity can be downloaded on its own page.</p>
 <h2>Delete account</h2>
 <p><a href="/settings/delete">Delete the account</a> with all its keys and connections.</p>`
 }
@@ -71,9 +71,9 @@ ${field({ name: 'timezone', label: 'Time zone', type: 'text', autocomplete: 'off
 <h2>Money</h2>
 <form method="post" action="/settings" class="narrow">
 ${hidden('token', formToken)}${hidden('choice', 'balances')}
-<label><input type="checkbox" name="showBalances" value="true"${user.showsBalances && html` checked`}>Show balances at once on <a href="/money">Money</a></label>
-<p>They are read from your banks each time you open the page. Without it they are read when you press <em>Show balances</em>.</p>
-<button type="submit" class="secondary outline">Save the choice</button>
+<label><input type="checkbox" name="showBalances" value="true"${user.showsBalances && html` checked`}>Show balances at once</label>
+<p>The page <em>Money</em> then reads them from your banks each time you open it. Without this it reads them when you press <em>Show balances</em>.</p>
+<button type="submit" class="secondary outline">Apply</button>
 </form>`
 }
 
