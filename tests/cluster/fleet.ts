@@ -115,8 +115,10 @@ async function makeDatabase(closers: (() => Promise<unknown>)[]): Promise<string
 export function providersOf({ access }: Sandbox): Record<string, string> {
   const lines = providerNames.flatMap((provider) => {
     const own = new Map<string, unknown>(Object.entries(access[provider] ?? {}))
-    const { baseUrl, required } = factsOf(provider).settings
-    return Object.entries({ baseUrl, ...required }).map(([field, name]) => [name, own.get(field)])
+    const { baseUrl, required, preset } = factsOf(provider).settings
+    return Object.entries({ baseUrl, ...required, ...preset })
+      .filter(([field]) => own.has(field))
+      .map(([field, name]) => [name, String(own.get(field))])
   })
   return Object.fromEntries(lines)
 }
