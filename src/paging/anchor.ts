@@ -58,7 +58,7 @@ const maxMarks = 1024
  * The anchor after a window was shown that it does not refuse. Both ends are marked: a cached answer of the
  * window must not meet others that count other rows. Of a window without rows, whose reading ended before the
  * offset (reading R17), the mark of its reader lives on. Null: there is nothing to store.
- * @throws Trouble `changed` where the reader of a later generation stands at an end with other rows.
+ * @throws Trouble `changed` where a reader of the newest generation stands at an end with other rows.
  */
 export function addMarks(before: Anchor | null, snapshot: Snapshot, shown: Shown): Anchor | null {
   const { facts, offset, end, now, ttlMs, goodUntil } = shown
@@ -76,11 +76,12 @@ export function addMarks(before: Anchor | null, snapshot: Snapshot, shown: Shown
   for (const at of [offset, end]) {
     const print = snapshot.sums[at] ?? 0
     const theirs = isLater ? marks.get(at) : undefined
+    const isTheirs = theirs?.generation === before?.begun.generation
     // Two readers would stand at one place with other rows behind them, and their requests are the same.
-    if (theirs !== undefined && theirs.print !== print) {
+    if (theirs !== undefined && isTheirs && theirs.print !== print) {
       throw new Trouble('changed', 'another reader stands where the window ends')
     }
-    if (theirs === undefined) marks.set(at, { print, generation, at: now })
+    if (theirs === undefined || !isTheirs) marks.set(at, { print, generation, at: now })
   }
   if (isLater) return { ...before, marks, expiresAt }
   const begun = { ...snapshot.facts, firsts: listFirsts(snapshot) }

@@ -5,6 +5,7 @@ import { UpstreamError } from '#providers/failure.ts'
 import { makePagedWorld, makeSharedMemory, type PagedRow } from '#tests/support/paged.ts'
 import { makeRows, makeStage, ttlMs } from '#tests/support/windows.ts'
 import { type Anchor, addMarks, type Mark, makeAnchors } from './anchor.ts'
+import { decode } from './share.ts'
 import { makeSnapshot } from './snapshot.ts'
 
 const idsOf = (from: number, to: number) =>
@@ -182,6 +183,44 @@ test('R18: the walk that began last goes on, whoever was shown a window since', 
   assert.deepEqual(await stage.ids(process, 5, 5), idsOf(5, 10))
   stage.epoch = 3
   assert.deepEqual(await stage.ids(process, 3, 3), idsOf(2, 5))
+})
+
+test('R18: of two processes that begin a walk at once the first to show its window wins, and the other uses its generation', async () => {
+  const shared = makeSharedMemory()
+  // Without the cache each process reads for itself.
+  shared.isDown = true
+  const { stage } = makeScene(20)
+  const [one, two] = [stage.open({ shared }), stage.open({ shared })]
+  assert.deepEqual(await Promise.all([stage.ids(one, 0, 4), stage.ids(two, 0, 6)]), [
+    idsOf(0, 4),
+    idsOf(0, 6),
+  ])
+  const stored = await shared.anchors.load('q', null)
+  const anchor = stored.kind === 'found' ? decode<Anchor>(stored.bytes) : null
+  assert.ok(anchor !== null)
+  assert.deepEqual([...anchor.marks.keys()].toSorted(), [0, 4, 6])
+  const generations = new Set([...anchor.marks.values()].map(({ generation }) => generation))
+  assert.deepEqual([...generations], [anchor.begun.generation])
+})
+
+test('a window of an earlier generation may end where a reader of a still earlier one stood', () => {
+  const facts = (generation: string, generationAt: number) => ({
+    generation,
+    generationEpoch: 1,
+    generationAt,
+    seed: 1,
+    window: { from: null, to: null },
+    firsts: null,
+  })
+  const marks = new Map<number, Mark>([[6, { print: 1, generation: 'first', at: 1 }]])
+  const before: Anchor = { begun: facts('third', 3), facts: '', marks, expiresAt: 1 }
+  const snapshot = makeSnapshot(facts('second', 2), [[]])
+  const shown = { facts: '', offset: 0, end: 6, now: 4, ttlMs: 0 }
+  assert.deepEqual(addMarks(before, snapshot, shown)?.marks.get(6), {
+    print: 0,
+    generation: 'second',
+    at: 4,
+  })
 })
 
 test('an anchor keeps 1,024 marks, those where readers stood last', () => {

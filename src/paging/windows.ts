@@ -120,12 +120,13 @@ async function readWindow(ask: Ask): Promise<Window<unknown>> {
     try {
       return await answer(ask, plan)
     } catch (error) {
-      if (error instanceof Trouble && error.kind === 'changed') {
-        if (ask.offset > 0 || plan === 'fresh') throw await refuse(ask, error)
-        await ask.onListChanged()
-        plan = 'fresh'
-      } else if (!mayRepeat(error, attempts)) throw await toRowsFailure(ask, error)
-      else if (plan !== 'fresh') plan = error.kind === 'contested' ? 'held' : 'again'
+      const isChanged = error instanceof Trouble && error.kind === 'changed'
+      if (isChanged && ask.offset > 0) throw await refuse(ask, error)
+      if (!mayRepeat(error, attempts)) throw await toRowsFailure(ask, error)
+      if (isChanged && plan !== 'fresh') await ask.onListChanged()
+      if (isChanged) plan = 'fresh'
+      else if (error.kind === 'contested') plan = 'held'
+      else if (plan !== 'fresh') plan = 'again'
     }
   }
 }
@@ -201,7 +202,7 @@ async function answer(ask: Ask, plan: Plan): Promise<Window<unknown>> {
   raw.forEach(releaseBytes)
   // Bodies that came from Redis count for the bound of memory.
   if (!isWhole) place.keep(key, held)
-  const isMarked = (offset === 0 && isLast) || (await mark(ask, held, end))
+  const isMarked = (offset === 0 && isLast) || (await mark(ask, held, end, anchor))
   // Windows of another epoch's generation are not cached: a walk that begins now counts other rows. An empty
   // window has no end that could be marked.
   const canCache =
@@ -272,10 +273,22 @@ async function showRows(ask: Ask, held: HeldSnapshot, opened: Map<string, AnyPag
 }
 
 /** False: other processes do not know the mark, so that the window must not be cached. */
-async function mark(ask: Ask, { snapshot }: HeldSnapshot, end: number): Promise<boolean> {
+async function mark(
+  ask: Ask,
+  { snapshot }: HeldSnapshot,
+  end: number,
+  before: Anchor | null,
+): Promise<boolean> {
   const { anchors, clock, name, facts, ttlMs, offset } = ask
   const now = clock.now()
   const stored = await anchors.update(name, (anchor) => {
+    const generation = anchor?.begun.generation
+    const isNews =
+      generation !== before?.begun.generation && generation !== snapshot.facts.generation
+    // Of two that begin at once the first one wins, and the other uses its generation.
+    if (offset === 0 && anchor !== null && isNews && isCurrent(ask, anchor)) {
+      throw new Trouble('contested', 'another walk of this query began first')
+    }
     // The rows that were read, and windows that another epoch or process showed meanwhile, are compared here.
     refuseChanged(anchor, snapshot, offset)
     const age = ageOf(snapshot.listPages())
