@@ -14,6 +14,8 @@ export const pictureDays = 30
 export interface ConnectionOverview {
   readonly row: ConnectionRow
   readonly accounts: number
+  /** In alphabetical order. */
+  readonly accountNames: readonly string[]
   /** Null: one is in progress, or it is not known yet. */
   readonly nextSyncAt: number | null
   readonly isSyncing: boolean
@@ -72,6 +74,7 @@ export async function readOverview(
     return {
       row,
       accounts: accountsOf.get(row.id)?.length ?? 0,
+      accountNames: (accountsOf.get(row.id) ?? []).map(({ name }) => name).toSorted(byAlphabet),
       nextSyncAt: state?.nextAt ?? null,
       isSyncing: state !== undefined && state.nextAt === null,
       rowsReadAt: state?.rowsReadAt ?? null,
@@ -80,6 +83,8 @@ export async function readOverview(
     }
   })
 }
+
+const byAlphabet = (one: string, other: string) => (one < other ? -1 : 1)
 
 function byConnection<Row extends { readonly connectionId: ConnectionId }>(rows: readonly Row[]) {
   return new Map(rows.map((row) => [row.connectionId, row]))

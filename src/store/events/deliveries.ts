@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import type { DeliveryId, EventId } from '#kernel/ids.ts'
 import { inBatches } from '../engine/batches.ts'
 import type { Engine, Write } from '../engine/engine.ts'
-import { type Db, isDue } from '../engine/tables.ts'
+import { type Db, isDue, moment } from '../engine/tables.ts'
 import type { AttemptRow, DeliveryRow, DeliveryStore } from '../ports/deliveries.ts'
 import type { Sealer } from '../seal.ts'
 import { healths, makeClaims } from './claims.ts'
@@ -62,6 +62,21 @@ export function makeDeliveryStore(parts: Parts): DeliveryStore {
     async find(id) {
       const rows = await db.selectFrom('deliveries').select(columns).where('id', '=', id).execute()
       return (await withAttempts(parts, rows))[0] ?? null
+    },
+    async listAttempts(endpointId, { since, limit }) {
+      const newest = db
+        .selectFrom('deliveries')
+        .select('id')
+        .where('endpoint_id', '=', endpointId)
+        .orderBy('position', 'desc')
+        .limit(limit)
+      const rows = await db
+        .selectFrom(newest.as('newest'))
+        .innerJoin('attempts', 'attempts.delivery_id', 'newest.id')
+        .select(['attempts.at', 'attempts.failure', 'attempts.duration_ms as durationMs'])
+        .where(sql<boolean>`attempts.at >= ${moment(since)}`)
+        .execute()
+      return rows.map(({ failure, ...row }) => ({ ...row, isFailed: failure !== null }))
     },
     shortenWaits: (limits) => shortenDeliveryWaits(parts, limits),
     missLeft: ({ limit }) => parts.write((tx) => missLeft(parts.engine, tx, limit)),

@@ -108,6 +108,13 @@ export interface DeliveryRow {
   readonly attempts: readonly AttemptRow[]
 }
 
+/** An attempt without what was sent and answered. */
+export interface AttemptSeen {
+  readonly at: Millis
+  readonly isFailed: boolean
+  readonly durationMs: number
+}
+
 export interface DeliveryBacklog {
   readonly pending: number
   /** Due time of the oldest due delivery whose endpoint is not leased; null: none. */
@@ -161,6 +168,11 @@ export interface DeliveryStore {
     page: { readonly after: number | null; readonly limit: number },
   ): Promise<readonly DeliveryRow[]>
   find(id: DeliveryId): Promise<DeliveryRow | null>
+  /** The attempts from `since` on, of the endpoint's newest `limit` deliveries; in no order. */
+  listAttempts(
+    endpointId: EndpointId,
+    range: { readonly since: Millis; readonly limit: number },
+  ): Promise<readonly AttemptSeen[]>
   /** Creates a due delivery in a lane of its own (`missed` where disabled); null: the payload is shredded. */
   replay(id: DeliveryId, at: Millis): Promise<DeliveryId | null>
   /**

@@ -31,6 +31,32 @@ export function testAttempts(store: StoreOf): void {
   const demandDue = async (id: EndpointId) =>
     (await deliveries().listDue(id, { now, limit: 1 }))[0] ?? assert.fail('nothing is due')
 
+  test('attempts of an endpoint are listed from a time on, of its newest deliveries, and of no other', async () => {
+    const [mine, theirs] = [await stage(3), await stage(1)]
+    for (const { endpoint } of [theirs, mine]) {
+      const { lease } = await demandClaim(endpoint.id)
+      for (let at = 1; at <= 3; at += 1) {
+        const [due] = await deliveries().listDue(endpoint.id, { now: now + hour, limit: 1 })
+        if (due === undefined) break
+        const failure = at === 2 ? 'no answer' : null
+        await deliveries().record([
+          resultAs(lease, due.id, { attempt: { at: now + at * minute, failure, durationMs: at } }),
+        ])
+      }
+    }
+    const list = async (since: number, limit: number) => {
+      const found = await deliveries().listAttempts(mine.endpoint.id, { since, limit })
+      return found.map(({ at, isFailed, durationMs }) => [(at - now) / minute, isFailed, durationMs])
+    }
+    assert.deepEqual((await list(now, 9)).toSorted(), [
+      [1, false, 1],
+      [2, true, 2],
+      [3, false, 3],
+    ])
+    assert.deepEqual(await list(now + 3 * minute, 9), [[3, false, 3]])
+    assert.deepEqual(await list(now, 1), [[3, false, 3]])
+  })
+
   test('attempts of several endpoints are kept at once, as if one after another', async () => {
     const [mine, theirs, lost] = [await stage(2), await stage(2), await stage(1)]
     const other = await store().connections.save(newConnection(mine.user.id, mine.login.id))

@@ -29,6 +29,10 @@ export function currentFailureOf({ row, failure }: ConnectionOverview) {
   return row.status === 'active' && failure?.code === 'consent_lost' ? null : failure
 }
 
+/** It is broken, or its syncs fail: its owner has to know. */
+export const needsOwner = (overview: ConnectionOverview): boolean =>
+  shownStatusOf(overview.row).isBroken || currentFailureOf(overview) !== null
+
 /** The state in one word, the same in all places; what needs somebody stands out. */
 export function renderState(overview: ConnectionOverview): Html {
   const { name, isBroken } = shownStatusOf(overview.row)

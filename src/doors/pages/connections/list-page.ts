@@ -16,6 +16,7 @@ import {
   renderState,
   shownStatusOf,
 } from './facts.ts'
+import { nameAccounts } from './lines.ts'
 import { renderPicture } from './picture.ts'
 
 export const connectionsDone = {
@@ -46,7 +47,7 @@ function renderEmpty(): Html {
 ${linkButton('')}`
 }
 
-const linkButton = (look: string) =>
+export const linkButton = (look: string): Html =>
   html`<div class="actions">${leadingButton('/connections/new', 'Link a bank or broker', { look })}</div>`
 
 function renderTable({ connections, zone, now }: ListOptions): Html {
@@ -56,10 +57,14 @@ function renderTable({ connections, zone, now }: ListOptions): Html {
       {
         name: 'Institution',
         show: ({ row }) =>
-          html`<span class="foreign">${nameOf(row)}</span> <small class="place">by ${factsOf(row.provider).name}</small>`,
+          html`<a href="${pathOf(row)}" class="foreign">${nameOf(row)}</a> <small class="place">by ${factsOf(row.provider).name}</small>`,
       },
       { name: 'State', show: renderState },
-      { name: 'Accounts', show: ({ accounts }) => accounts },
+      {
+        name: 'Accounts',
+        show: ({ accounts, accountNames }) =>
+          html`${accounts} <small class="place">${nameAccounts(accountNames)}</small>`,
+      },
       {
         name: 'Next sync',
         show: (one) => [
@@ -93,11 +98,9 @@ export interface CardsOptions extends Omit<ListOptions, 'done'> {
   readonly countsOf: (overview: ConnectionOverview) => readonly DayRuns[] | undefined
 }
 
-/** The connections on the overview. */
+/** Connections that need their owner, on the overview. */
 export function renderCards(options: CardsOptions): Html {
-  return html`<h2>Connections</h2>
-<ul class="cards">${options.connections.map((one) => renderCard(one, options))}</ul>
-${linkButton('outline')}`
+  return html`<ul class="cards">${options.connections.map((one) => renderCard(one, options))}</ul>`
 }
 
 function renderCard(overview: ConnectionOverview, options: CardsOptions): Html {
@@ -106,6 +109,7 @@ function renderCard(overview: ConnectionOverview, options: CardsOptions): Html {
   const { zone, now, formToken } = options
   return html`<li class="card connection">
 <div class="top"><h3><a href="${pathOf(row)}" class="foreign">${nameOf(row)}</a></h3><span>${renderState(overview)}</span></div>
+<p class="place"><small>${nameAccounts(overview.accountNames)}</small></p>
 ${isBroken && html`<p>${sentence}</p>${renderReconnect({ row, renewal: options.renewalOf(overview), formToken })}`}
 <dl class="facts">${renderFreshness(overview, { zone, now })}${renderOutlook(overview, { zone, now })}</dl>
 ${renderPicture(options.countsOf(overview), pictureDays)}

@@ -1,12 +1,16 @@
 /** The start page. */
 import type { FastifyInstance } from 'fastify'
 import { readOverview, readRunDays, sortByNeed } from '#connections/overview.ts'
-import type { CardsOptions } from '../connections/list-page.ts'
 import type { PagesContext } from '../context.ts'
 import { zoneOf } from '../signed-in.ts'
 import { isSignedIn, type SignedIn } from '../visit.ts'
 import { readFirstSteps } from '../welcome/first-steps.ts'
-import { renderHome, renderSignedOutHome } from './home-page.ts'
+import { type HomeOptions, renderHome, renderSignedOutHome } from './home-page.ts'
+import { findNeeds } from './needs.ts'
+import { readRiver } from './read-river.ts'
+
+/** Longer than the name of any bank. */
+const maxSearch = 100
 
 export function addHomeRoutes(scope: FastifyInstance, context: PagesContext): void {
   const { signIns, visits } = context
@@ -17,11 +21,9 @@ export function addHomeRoutes(scope: FastifyInstance, context: PagesContext): vo
       const body = renderSignedOutHome({ signUpIsOpen: signIns.signUpIsOpen })
       return context.show(reply, visit, { title: 'Start', body })
     }
-    const [steps, cards] = await Promise.all([
-      readFirstSteps(context, visit),
-      readCards(context, visit),
-    ])
-    const body = renderHome({ user: visit.user, steps, cards })
+    const { q }: Readonly<Record<string, unknown>> = { ...(request.query as object) }
+    const search = typeof q === 'string' ? q.trim().slice(0, maxSearch) : ''
+    const body = renderHome(await readHome(context, visit, search))
     return context.show(reply, visit, {
       title: 'Overview',
       body,
@@ -30,21 +32,31 @@ export function addHomeRoutes(scope: FastifyInstance, context: PagesContext): vo
   })
 }
 
-/** Null: there is no connection yet. */
-async function readCards(
-  { store, clock, connections }: PagesContext,
-  { user, formToken }: SignedIn,
-): Promise<CardsOptions | null> {
+async function readHome(context: PagesContext, visit: SignedIn, q: string): Promise<HomeOptions> {
+  const { store, clock, connections } = context
+  const { user, formToken } = visit
   const [zone, now] = [zoneOf(user), clock.now()]
-  const [all, { counts }] = await Promise.all([
+  const [steps, all, { counts }, endpoints, keys] = await Promise.all([
+    readFirstSteps(context, visit),
     readOverview(store, user.id),
     readRunDays(store, user.id, { now, zone }),
+    store.endpoints.list(user.id),
+    store.keys.list(user.id),
   ])
-  if (all.length === 0) return null
-  return {
-    connections: sortByNeed(all),
+  const sorted = sortByNeed(all)
+  const cards = {
+    connections: sorted,
     ...{ zone, now, formToken },
-    renewalOf: ({ row }) => connections.renewals.guess(row),
-    countsOf: ({ row }) => counts.get(row.id),
+    renewalOf: ({ row }: (typeof all)[number]) => connections.renewals.guess(row),
+    countsOf: ({ row }: (typeof all)[number]) => counts.get(row.id),
+  }
+  return {
+    ...{ user, steps, q },
+    needs: findNeeds({ endpoints, keys }, now),
+    cards: all.length === 0 ? null : cards,
+    river:
+      all.length === 0
+        ? { sources: [], readers: [] }
+        : await readRiver(context, visit, { connections: sorted, counts, endpoints }),
   }
 }

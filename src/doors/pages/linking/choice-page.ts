@@ -4,6 +4,7 @@ import type { OwnKeyAccess } from '#providers/credentials.ts'
 import type { Institution } from '#providers/linking.ts'
 import { foreignText, type Html, html } from '../html.ts'
 import { alertBox, field, hidden } from '../layout.ts'
+import { makeWordFilter } from '../word-filter.ts'
 import { newPath } from './places.ts'
 
 /** The first page: which provider. */
@@ -62,7 +63,8 @@ function renderConsentWay({ way, institutions, ...options }: InstitutionOptions)
 <form method="post" action="${newPath}" class="narrow">${hidden('token', options.formToken)}${hidden('provider', provider)}
 <button type="submit">Continue to ${name}</button></form>`
   }
-  const found = institutions.filter(makeFilter(options.q))
+  const isFound = makeWordFilter(options.q)
+  const found = institutions.filter(({ name }) => isFound(name))
   const shown = found.slice(0, shownAtOnce)
   return html`${intro}${alertBox(options.institutionProblem)}
 <div role="search"><form method="get" action="${newPath}" class="search">${hidden('provider', provider)}
@@ -95,25 +97,6 @@ function renderInstitution({ id, name, health, isOpen }: Institution): Html {
   const label = html`<span class="foreign">${foreignText(name)}</span>${note}`
   if (!isOpen) return html`<li class="institution"><span class="closed">${label}</span></li>`
   return html`<li class="institution"><button type="submit" name="institution" value="${id}" class="secondary outline">${label}</button></li>`
-}
-
-/** True for names that contain every word of the search, whatever their case and accents. */
-function makeFilter(q: string): (institution: Institution) => boolean {
-  const words = fold(q)
-    .split(' ')
-    .filter((word) => word !== '')
-  return ({ name }) => {
-    const folded = fold(name)
-    return words.every((word) => folded.includes(word))
-  }
-}
-
-function fold(text: string): string {
-  return text
-    .normalize('NFKD')
-    .replace(/\p{M}/gu, '')
-    .toLowerCase()
-    .replace(/[\s\p{P}]+/gu, ' ')
 }
 
 function renderOwnKey(
