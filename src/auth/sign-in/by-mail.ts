@@ -12,6 +12,7 @@ import { OwnerGoneError } from '#store/failure.ts'
 import type { SingleUseKind } from '#store/ports/single-use.ts'
 import type { Store } from '#store/ports/store.ts'
 import type { UserRow } from '#store/ports/users.ts'
+import { ownTimezone } from '../timezone.ts'
 import type { Attempts } from './attempts.ts'
 import type { Browsers } from './browsers.ts'
 import { type Invite, type InviteOptions, makeInvite } from './invite.ts'
@@ -144,6 +145,7 @@ const AcceptInput = z.object({
     .trim()
     .regex(/^[^\p{Cc}]{1,100}$/u, problemOf.name),
   password: z.string().refine(isAcceptable, problemOf.password),
+  timezone: ownTimezone,
 })
 
 interface Accepting {
@@ -188,7 +190,11 @@ async function addInvited(
   options: ByMailOptions,
   actor: Visitor,
   token: string,
-  given: { readonly name: string; readonly passwordHash: string },
+  given: {
+    readonly name: string
+    readonly passwordHash: string
+    readonly timezone: string | null
+  },
 ): Promise<UserRow | 'taken' | null> {
   const at = options.clock.now()
   try {

@@ -14,6 +14,8 @@ export interface Proven {
   readonly email: string
   readonly name: string | null
   readonly passwordHash: string
+  /** IANA name; absent or null: none was told. */
+  readonly timezone?: string | null
   readonly at: number
 }
 
@@ -26,7 +28,7 @@ const neverSet: PlanRow = { plan: null, status: 'active', legacyUntil: null, gra
  */
 export async function addProven(
   tx: Pick<StoreRows, 'users' | 'audit'>,
-  { actor, email, name, passwordHash, at }: Proven,
+  { actor, email, name, passwordHash, timezone = null, at }: Proven,
 ): Promise<UserRow | 'taken'> {
   const former = await tx.users.find(email)
   if (former !== null) {
@@ -36,7 +38,7 @@ export async function addProven(
   }
   const { plan, status, legacyUntil, grandfathered } = former ?? neverSet
   const user = await tx.users.create({
-    ...{ email: former?.email ?? email, name, passwordHash, timezone: null },
+    ...{ email: former?.email ?? email, name, passwordHash, timezone },
     ...{ plan, status, legacyUntil, grandfathered },
     ...{ createdAt: at, emailConfirmedAt: at },
   })

@@ -15,6 +15,7 @@ import type { Clock } from '#kernel/time.ts'
 import type { Store } from '#store/ports/store.ts'
 import type { UserRow } from '#store/ports/users.ts'
 import type { Sealer } from '#store/seal.ts'
+import { ownTimezone } from '../timezone.ts'
 import { makeAttempts } from './attempts.ts'
 import { makeBrowsers } from './browsers.ts'
 import { type ChangePassword, makeChangePassword } from './change-password.ts'
@@ -127,6 +128,7 @@ const SignUpInput = z.strictObject({
   name: z.string(signUpProblems.name).trim().regex(namePattern, signUpProblems.name),
   email: z.string(signUpProblems.email).transform(tidyEmail).refine(isEmail, signUpProblems.email),
   password: z.string(signUpProblems.password).refine(isAcceptable, signUpProblems.password),
+  timezone: ownTimezone,
 })
 type SignUpInput = z.infer<typeof SignUpInput>
 
@@ -210,7 +212,7 @@ async function addUser(
       email: given.email,
       name: given.name,
       passwordHash,
-      timezone: null,
+      timezone: given.timezone,
       plan: null,
       status: 'active',
       legacyUntil: null,

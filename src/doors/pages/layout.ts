@@ -153,6 +153,9 @@ export function hidden(name: string, value: string): Html {
   return html`<input type="hidden" name="${name}" value="${value}">`
 }
 
+/** The browser's own time zone, filled in by the script (enhance.js); without it the field stays empty. */
+export const timezoneField = html`<input type="hidden" name="timezone" value="" data-fill="timezone">`
+
 export interface FieldOptions {
   readonly name: string
   readonly label: string

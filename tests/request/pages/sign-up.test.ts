@@ -115,3 +115,20 @@ test('a sign-up ends whatever session the browser had before', async () => {
   thief.cookies.set('tributary', before)
   assert.ok(!(await thief.get('/')).text.includes(person.email))
 })
+
+test('F8: the zone of the browser is that of the account; without a script, or with nonsense, the default holds', async () => {
+  for (const [told, kept] of [
+    ['America/Toronto', 'America/Toronto'],
+    ['', null],
+    ['Mars/Olympus', null],
+  ] as const) {
+    const jar = world.jar()
+    const page = await jar.get('/sign-up')
+    assert.match(page.text, /<input type="hidden" name="timezone" value="" data-fill="timezone">/)
+    const email = `zone-${told.length}@example.test`
+    const form = { ...page.hidden, timezone: told, name: 'Zoe', email, password: 'a long password' }
+    assert.equal((await jar.post('/sign-up', form)).status, 303)
+    const user = await world.service.app.store.users.find(email)
+    assert.equal(user?.timezone, kept)
+  }
+})

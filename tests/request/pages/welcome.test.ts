@@ -115,3 +115,31 @@ test('a section of the navigation is marked on its own page and on the pages bel
   assert.deepEqual(current((await jar.get('/welcome')).text), [])
   assert.ok(!(await jar.get('/')).text.includes('/plan"'))
 })
+
+test('the first key is made by one press, shown once with its request and the answer to it, and can be used', async () => {
+  const person = await world.addPerson()
+  const jar = await world.enter(person)
+  await jar.post('/welcome/made-up-data', (await jar.get('/welcome')).hidden)
+  const { text, hidden } = await jar.get('/welcome')
+  assert.match(text, /action="\/welcome\/first-key".*See the first answer/)
+  const made = await jar.post('/welcome/first-key', hidden)
+  assert.deepEqual([made.status, made.location], [303, '/welcome'])
+  const shown = (await jar.get('/welcome')).text
+  const key = /data-copy="the key">([^<]*)</.exec(shown)?.[1] ?? ''
+  const url = /Bearer [^']*' '([^']*)'/.exec(shown)?.[1] ?? ''
+  const { origin, pathname, search } = new URL(url.replaceAll('&amp;', '&'))
+  assert.equal(origin, world.service.baseUrl)
+  const answer = await world.service.get(`${pathname}${search}`, `Bearer ${key}`)
+  assert.equal(answer.status, 200)
+  const json = /<pre class="answer" tabindex="0"><code>(.*?)<\/code>/s.exec(shown)?.[1] ?? ''
+  const unescaped = json
+    .replaceAll('&quot;', '"')
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&#39;', "'")
+    .replaceAll('&amp;', '&')
+  assert.deepEqual(JSON.parse(unescaped), answer.body)
+  const again = (await jar.get('/welcome')).text
+  assert.ok(!again.includes(key))
+  assert.doesNotMatch(again, /See the first answer/)
+})

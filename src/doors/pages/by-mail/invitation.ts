@@ -42,7 +42,11 @@ export function addInvitationRoutes(scope: FastifyInstance, context: PagesContex
     const { token } = request.params
     const found = await byMail.find('invitation', token)
     const name = form.get('name') ?? ''
-    const given = { name, password: form.get('password') ?? '' }
+    const given = {
+      name,
+      password: form.get('password') ?? '',
+      timezone: form.get('timezone'),
+    }
     const by = { actor: { kind: 'visitor', address: addressOf(request) } } as const
     const result = await byMail.accept(by, token, given, cookies.browser(request))
     if (result.kind === 'made') {

@@ -1,7 +1,7 @@
 /** The pages that mailed links open, and those that ask for one. Rendering only. */
 import type { VoidReason } from '#auth/sign-in/single-use.ts'
 import { type Html, html } from '../html.ts'
-import { alertBox, field, hidden } from '../layout.ts'
+import { alertBox, field, hidden, timezoneField } from '../layout.ts'
 
 export interface ForgotOptions {
   readonly formToken: string
@@ -89,7 +89,7 @@ export function renderInvited({ problems, ...options }: InvitedOptions): Html {
 ${options.replaces && renderReplaces()}
 ${alertBox(options.message)}
 <form method="post" action="${options.path}" novalidate>
-${hidden('token', options.formToken)}
+${hidden('token', options.formToken)}${timezoneField}
 ${field({ name: 'name', label: 'Name', type: 'text', autocomplete: 'name', value: options.name, problem: problems.name, autofocus: first === 'name' })}
 ${field({ name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username', value: options.email, hint: 'The address that was invited.', isFixed: true })}
 ${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'new-password', hint: 'At least 10 characters. Length is what counts.', problem: problems.password, autofocus: first === 'password' })}

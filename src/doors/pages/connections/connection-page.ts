@@ -1,4 +1,5 @@
 /** One connection: state, accounts, what is shared, recent syncs, what can be done. Rendering only. */
+
 import { type ConnectionOverview, pictureDays, type RunDays } from '#connections/overview.ts'
 import type { RenewalMethod } from '#connections/renewal.ts'
 import { factsOf } from '#providers/all-facts.ts'
@@ -9,6 +10,7 @@ import { alertBox, doneBox, field, hidden, leadingButton } from '../layout.ts'
 import { renderDayAt, renderMoment } from '../moments.ts'
 import { typeWords } from '../money/parts.ts'
 import { type TableColumn, table } from '../table.ts'
+import { type FirstSteps, renderFirstSteps } from '../welcome/first-steps.ts'
 import {
   currentFailureOf,
   nameOf,
@@ -49,6 +51,8 @@ export interface ConnectionOptions {
   readonly done: keyof typeof connectionDone | null
   /** Why something that was asked for could not be done. */
   readonly message: string | null
+  /** What a newcomer does next, after the first link; null: nothing. */
+  readonly steps: FirstSteps | null
   /** What is wrong with the name that was given; null: nothing. */
   readonly labelProblem: string | null
 }
@@ -62,6 +66,7 @@ export function renderConnection(options: ConnectionOptions): Html {
 <h1><span class="foreign">${nameOf(row)}</span></h1>
 ${doneBox(done && [connectionDone[done], done === 'checked' && describeRate(row)])}
 ${alertBox(message)}
+${options.steps !== null && renderFirstSteps(options.steps)}
 <p>${renderState(overview)}. ${failure === null ? status.sentence : html`${describeSyncFailure(failure.code, row.provider)} ${renderRetry(options)}`}</p>
 ${renderActions(options)}
 <dl class="facts">

@@ -18,6 +18,7 @@ import {
   toProblems,
   zoneOf,
 } from '../signed-in.ts'
+import { readFirstSteps } from '../welcome/first-steps.ts'
 import { connectionDone, renderConnection } from './connection-page.ts'
 import { nameOf, pathOf } from './facts.ts'
 import { connectionsDone, renderConnections } from './list-page.ts'
@@ -97,8 +98,10 @@ async function showConnection(
     const again = `${pathOf(row)}?done=asked`
     if (lookAgain(turn, again)) rememberDone(context.cookies, reply, again)
   }
+  const steps = done === 'linked' ? await readFirstSteps(context, visit) : null
   const body = renderConnection({
     overview,
+    steps,
     accounts: accounts.toSorted((one, other) => byName.compare(one.name, other.name)),
     runs,
     days,

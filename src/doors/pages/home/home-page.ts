@@ -4,7 +4,7 @@ import type { UserRow } from '#store/ports/users.ts'
 import { needsOwner } from '../connections/facts.ts'
 import { renderLines } from '../connections/lines.ts'
 import { type CardsOptions, linkButton, renderCards } from '../connections/list-page.ts'
-import { foreignText, type Html, html } from '../html.ts'
+import { type Html, html } from '../html.ts'
 import { icon } from '../icons.ts'
 import { leadingButton } from '../layout.ts'
 import { type FirstSteps, renderFirstSteps } from '../welcome/first-steps.ts'
@@ -47,7 +47,7 @@ ${cards !== null && renderNeeds(needs, cards)}
 ${renderFirstSteps(steps)}
 ${cards !== null && renderConnections(options, cards)}
 ${renderRiver(river)}
-<p><small>Signed in as ${name !== null && html`<strong class="foreign">${foreignText(name)}</strong>, `}<strong>${email}</strong>.</small></p>`
+<p><small>Signed in as ${name !== null && html`<strong>${name}</strong>, `}<strong>${email}</strong>.</small></p>`
 }
 
 function renderStatus(all: readonly ConnectionOverview[], { endpoints, keys }: Needs): Html {

@@ -4,7 +4,6 @@ import { toKeyStatus } from '#auth/keys.ts'
 import { hasApiAccess } from '#auth/plans.ts'
 import { type KeyId, parseUuid } from '#kernel/ids.ts'
 import { addDays, getZone, parseDay, toIso } from '#kernel/time.ts'
-import { factsOf } from '#providers/all-facts.ts'
 import type { KeyRow } from '#store/ports/keys.ts'
 import type { UserRow } from '#store/ports/users.ts'
 import type { PagesContext } from '../context.ts'
@@ -20,6 +19,7 @@ import {
   zoneOf,
 } from '../signed-in.ts'
 import type { SignedIn } from '../visit.ts'
+import { findExample, toExampleUrl } from './example.ts'
 import { type KeyDraft, keysDone, renderKeys, renderRevokeKey } from './keys-page.ts'
 
 const path = '/keys'
@@ -60,28 +60,14 @@ async function showKeys(
     created:
       shown === null || created === undefined
         ? null
-        : { name: created.name, key: shown.secret, url: await toExample(context, user) },
+        : {
+            name: created.name,
+            key: shown.secret,
+            url: toExampleUrl(context.origins().base, await findExample(context, user, 10)),
+          },
     done: readDone(context, reply, keysDone),
   })
   return context.show(reply, visit, { title: 'API keys', body })
-}
-
-/** A request with data in its answer: transactions of an account, where this person has one at a bank. */
-async function toExample({ store, origins }: PagesContext, user: UserRow): Promise<string> {
-  const { base } = origins()
-  const connections = await store.connections.list(user.id)
-  const banks = new Set(
-    connections
-      .filter(
-        ({ provider, status }) => factsOf(provider).category === 'banking' && status === 'active',
-      )
-      .map(({ id }) => id),
-  )
-  const accounts = await store.accounts.list(user.id)
-  const account = accounts.find(({ connectionId }) => banks.has(connectionId))
-  if (account === undefined) return `${base}/v1/accounts`
-  const { connectionId, id } = account
-  return `${base}/v1/transactions?connectionId=${connectionId}&accountId=${id}&limit=10`
 }
 
 async function create(context: PagesContext, turn: FormTurn): Promise<FastifyReply> {

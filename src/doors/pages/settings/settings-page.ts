@@ -53,7 +53,7 @@ ${renderPassword(options)}
 ${renderFactor(options)}
 ${renderSessions(options)}
 <h2>Your data</h2>
-<p class="downloads">${icon('download')}Everything that is stored about you, without secrets: <a href="/settings/download" download>JSON</a>. Your money is not stored. The activity can be downloaded on its own page.</p>
+<p class="downloads">${icon('download')}Your money is not stored here, and the activity has a download of its own. Everything else about you, without secrets: <a href="/settings/download" download>JSON</a></p>
 <h2>Delete account</h2>
 <p><a href="/settings/delete">Delete the account</a> with all its keys and connections.</p>`
 }

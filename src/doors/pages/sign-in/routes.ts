@@ -104,7 +104,11 @@ function addSignUpForm(scope: FastifyInstance, context: PagesContext): void {
     if (visit === null) return context.refusePost(request, reply)
     const returnTo = localPath(form.get('return'))
     const values = { name: form.get('name') ?? '', email: form.get('email') ?? '' }
-    const given = { ...values, password: form.get('password') ?? '' }
+    const given = {
+      ...values,
+      password: form.get('password') ?? '',
+      timezone: form.get('timezone'),
+    }
     const visitor = { kind: 'visitor', address: visit.address } as const
     const result = await signIns.signUp({ actor: visitor }, given, cookies.browser(request))
     switch (result.kind) {

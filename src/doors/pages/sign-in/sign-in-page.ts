@@ -1,7 +1,7 @@
 /** Sign-in and sign-up. Rendering only. */
 import type { SignUpField } from '#auth/sign-in/sign-ins.ts'
 import { foreignText, type Html, html } from '../html.ts'
-import { alertBox, field, hidden } from '../layout.ts'
+import { alertBox, field, hidden, timezoneField } from '../layout.ts'
 
 /** Names the agent that sent this browser here, by the name that it gives itself. */
 export function renderWaitingAgent(agent: string | null, next: string): Html | null {
@@ -75,7 +75,7 @@ export function renderSignUp(options: SignUpOptions): Html {
 ${renderWaitingAgent(options.agent, 'Create an account to decide what it may see.')}
 ${alertBox(options.message)}
 <form method="post" action="/sign-up" novalidate>
-${hidden('token', options.formToken)}
+${hidden('token', options.formToken)}${timezoneField}
 ${hidden('return', options.returnTo)}
 ${field({ name: 'name', label: 'Name', type: 'text', autocomplete: 'name', value: values.name, problem: problems.name, autofocus: first === 'name' })}
 ${field({ name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username', value: values.email, problem: problems.email, autofocus: first === 'email' })}

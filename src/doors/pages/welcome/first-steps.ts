@@ -70,11 +70,13 @@ function renderMadeUp(formToken: string): Html {
 }
 
 /** The one main button of the whole list is that of the first step that is not done. */
-function renderReaderStep({ hasConnection, mayRead }: FirstSteps): Html {
-  const look = hasConnection ? '' : 'secondary outline'
+function renderReaderStep({ hasConnection, mayRead, formToken }: FirstSteps): Html {
+  const showsAnswer = hasConnection && mayRead
+  const look = hasConnection && !showsAnswer ? '' : 'secondary outline'
   return html`<p>Your own programs read with a key. Agents such as Claude or ChatGPT read after you allow it.</p>
 ${!mayRead && html`<p>Your plan does not include access for programs and agents; the operator of this server can change it.</p>`}
 <div class="actions">
+${showsAnswer && html`<form method="post" action="/welcome/first-key">${hidden('token', formToken)}<button type="submit">See the first answer</button></form>`}
 ${leadingButton('/keys', 'Create a key', { look })}
 ${leadingButton('/agents', 'Connect an agent', { look: 'secondary outline' })}
 </div>`

@@ -1,21 +1,30 @@
 /** The page after a sign-up. Rendering only. */
 import { type Html, html } from '../html.ts'
 import { alertBox, doneBox } from '../layout.ts'
+import { type FirstAnswer, renderFirstAnswer } from './first-answer.ts'
 import { type FirstSteps, renderFirstSteps } from './first-steps.ts'
 
 export interface WelcomeOptions {
   readonly email: string
   readonly steps: FirstSteps
-  /** Made-up data was linked just now. */
-  readonly isLinked: boolean
+  readonly done: keyof typeof welcomeDone | null
   readonly problem: string | null
+  /** The first key, which was made just now, and what it reads; shown this once. */
+  readonly first: { readonly key: string; readonly answer: FirstAnswer } | null
 }
 
-export function renderWelcome({ email, steps, isLinked, problem }: WelcomeOptions): Html {
+export const welcomeDone = {
+  linked: 'Made-up banks and a broker are linked. They hold nobody’s data.',
+  repeated:
+    'That form was sent twice, and only the first one counted. A key that you did not see can be revoked.',
+} as const
+
+export function renderWelcome({ email, steps, done, problem, first }: WelcomeOptions): Html {
   return html`<h1>Your account is ready</h1>
-${isLinked && doneBox('Made-up banks and a broker are linked. They hold nobody’s data.')}
+${doneBox(done && welcomeDone[done])}
 ${alertBox(problem)}
 <p>You are signed in as <strong>${email}</strong>.</p>
+${first !== null && renderFirstAnswer(first.key, first.answer)}
 ${renderFirstSteps(steps) ?? renderNext()}`
 }
 
