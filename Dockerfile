@@ -15,6 +15,7 @@ WORKDIR /app
 COPY --from=install /app ./
 COPY LICENSE ./
 COPY src ./src
+COPY docs ./docs
 COPY sandbox ./sandbox
 COPY cli ./cli
 COPY scripts/ready.js ./scripts/ready.js

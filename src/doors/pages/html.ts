@@ -23,6 +23,11 @@ export function html(strings: TemplateStringsArray, ...values: readonly HtmlValu
   return new Html(text, made)
 }
 
+/** HTML that was made from a document of this repository; never from text of outside. */
+export function ownHtml(text: string): Html {
+  return new Html(text, made)
+}
+
 function render(value: HtmlValue): string {
   if (value === null || value === undefined || value === false) return ''
   if (value instanceof Html) return value.toString()

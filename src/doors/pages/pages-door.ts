@@ -16,6 +16,7 @@ import { addConsentRoutes } from './consent/routes.ts'
 import { makeContext, type PagesContext, type PagesDoorOptions } from './context.ts'
 import { rememberDone } from './done-notes.ts'
 import { explain } from './failures.ts'
+import { addGuideRoutes } from './guides/routes.ts'
 import { addHomeRoutes } from './home/routes.ts'
 import { addKeyRoutes } from './keys/routes.ts'
 import { addLinkingRoutes } from './linking/routes.ts'
@@ -78,6 +79,7 @@ export async function pagesDoor(
     addPlanRoutes(scope, context)
     addSettingsRoutes(scope, context)
     addActivityRoutes(scope, context)
+    addGuideRoutes(scope, context)
   })
   // Under any host name: the page that names the right one needs the assets too, and they reveal nothing.
   await fastify.register(async (scope) => {
