@@ -16,6 +16,7 @@ COPY --from=install /app ./
 COPY LICENSE ./
 COPY src ./src
 COPY docs ./docs
+COPY examples ./examples
 COPY sandbox ./sandbox
 COPY cli ./cli
 COPY scripts/ready.js ./scripts/ready.js

@@ -42,6 +42,7 @@ export interface PagesDoorOptions {
     | 'programs'
     | 'endpoints'
     | 'deliveries'
+    | 'events'
     | 'secondFactors'
     | 'auditLog'
   >

@@ -9,11 +9,21 @@ const months = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ')
 
 /** @param ms the instant in milliseconds since the epoch. @param zone an IANA name. */
 export function renderMoment(ms: number, zone: string): Html {
+  const exact = toIso(ms)
+  return html`<time datetime="${exact}" title="${exact}">${toMomentText(ms, zone)}</time>`
+}
+
+function toMomentText(ms: number, zone: string): string {
   const { day, month, year, hour, minute } =
     Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(zone)
+  return `${day} ${months[month - 1]} ${year}, ${twoDigits(hour)}:${twoDigits(minute)}`
+}
+
+/** To the second, for what happens several times a minute. */
+export function renderInstant(ms: number, zone: string): Html {
+  const { second } = Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(zone)
   const exact = toIso(ms)
-  const text = `${day} ${months[month - 1]} ${year}, ${twoDigits(hour)}:${twoDigits(minute)}`
-  return html`<time datetime="${exact}" title="${exact}">${text}</time>`
+  return html`<time datetime="${exact}" title="${exact}">${toMomentText(ms, zone)}:${twoDigits(second)}</time>`
 }
 
 const steps = [

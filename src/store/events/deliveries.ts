@@ -1,14 +1,15 @@
 /** Lists of deliveries with their attempts, and the backlog. Leases: `claims.ts`; replays: `replay.ts`. */
 import { sql } from 'kysely'
-import type { DeliveryId, EventId } from '#kernel/ids.ts'
+import type { EventType } from '#contract/events.ts'
+import type { DeliveryId, EndpointId, EventId } from '#kernel/ids.ts'
 import { inBatches } from '../engine/batches.ts'
 import type { Engine, Write } from '../engine/engine.ts'
 import { type Db, isDue, moment } from '../engine/tables.ts'
-import type { AttemptRow, DeliveryRow, DeliveryStore } from '../ports/deliveries.ts'
+import type { AttemptRow, DeliveryRow, DeliveryStatus, DeliveryStore } from '../ports/deliveries.ts'
 import type { Sealer } from '../seal.ts'
 import { healths, makeClaims } from './claims.ts'
 import { deleteEnded } from './ended.ts'
-import { isPending } from './endpoint-rows.ts'
+import { isBeyondMissed, isPending } from './endpoint-rows.ts'
 import { readKeys } from './event-keys.ts'
 import { type EventKey, openResponse } from './event-seal.ts'
 import { deliveryStatusOf, missLeft } from './missed.ts'
@@ -33,7 +34,9 @@ const columns = [
   'user_id as userId',
   'position',
   'status',
+  sql<EventType>`(select type from events where events.id = deliveries.event_id)`.as('type'),
   'is_replay as isReplay',
+  'is_test as isTest',
   'created_at as createdAt',
   'due_at as dueAt',
   sql<number | null>`(
@@ -46,18 +49,18 @@ export function makeDeliveryStore(parts: Parts): DeliveryStore {
   return {
     ...makeClaims(parts),
     ...makeReplays(parts),
-    async list(endpointId, { after, limit }) {
-      const page = db
+    async list(endpointId, { after, limit, states, since }) {
+      let page = db
         .selectFrom('deliveries')
         .select(columns)
         .where('endpoint_id', '=', endpointId)
         .orderBy('position', 'desc')
         .limit(limit)
-      const rows = await (after === null
-        ? page
-        : page.where('position', '<', Math.min(after, maxPosition))
-      ).execute()
-      return withAttempts(parts, rows)
+      if (after !== null) page = page.where('position', '<', Math.min(after, maxPosition))
+      if (states !== undefined || since !== undefined) page = page.where(isRecent(endpointId))
+      if (since !== undefined) page = page.where(sql<boolean>`created_at >= ${moment(since)}`)
+      if (states !== undefined) page = page.where(isOfStates(states, endpointId))
+      return withAttempts(parts, await page.execute())
     },
     async find(id) {
       const rows = await db.selectFrom('deliveries').select(columns).where('id', '=', id).execute()
@@ -97,6 +100,21 @@ export function makeDeliveryStore(parts: Parts): DeliveryStore {
       }
     },
   }
+}
+
+/** Deliveries that a search for a state looks at. */
+const searched = 5000
+
+const isRecent = (id: EndpointId) =>
+  sql<boolean>`position > (select last_position from webhook_endpoints where id = ${id}) - ${searched}`
+
+/** A delivery that is missed may still be pending in its row (`missed.ts`). */
+function isOfStates(states: readonly DeliveryStatus[], id: EndpointId) {
+  const others = states.filter((state) => state !== 'pending' && state !== 'missed')
+  const isOther = sql<boolean>`status in (${sql.join(others.length === 0 ? ['none'] : others)})`
+  const isMissed = sql<boolean>`(status = 'missed' or (status = 'pending' and not ${isBeyondMissed(id)}))`
+  const isWaiting = sql<boolean>`(status = 'pending' and ${isBeyondMissed(id)})`
+  return sql<boolean>`(${isOther}${states.includes('missed') ? sql` or ${isMissed}` : sql``}${states.includes('pending') ? sql` or ${isWaiting}` : sql``})`
 }
 
 interface Found extends Omit<DeliveryRow, 'attempts'> {

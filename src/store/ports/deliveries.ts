@@ -5,6 +5,7 @@
  * one is ever due.
  */
 
+import type { EventType } from '#contract/events.ts'
 import type { DeliveryId, EndpointId, EventId, UserId } from '#kernel/ids.ts'
 import type { Millis } from '#kernel/time.ts'
 import type { EndpointRow, EndpointSecrets, HealthChange } from './endpoints.ts'
@@ -100,7 +101,10 @@ export interface DeliveryRow {
    */
   readonly position: number
   readonly status: DeliveryStatus
+  /** Of its event. */
+  readonly type: EventType
   readonly isReplay: boolean
+  readonly isTest: boolean
   readonly createdAt: Millis
   /** When the next attempt is due; null: none is, or an earlier delivery of the lane must end first. */
   readonly dueAt: Millis | null
@@ -119,6 +123,15 @@ export interface DeliveryBacklog {
   readonly pending: number
   /** Due time of the oldest due delivery whose endpoint is not leased; null: none. */
   readonly oldestDueAt: Millis | null
+}
+
+export interface DeliveryPage {
+  readonly after: number | null
+  readonly limit: number
+  /** Only those with one of these; absent: all. A search looks at the endpoint's newest 5,000 deliveries. */
+  readonly states?: readonly DeliveryStatus[]
+  /** Only those that were created from then on; absent: all. Searched as above. */
+  readonly since?: Millis
 }
 
 export interface DeliveryStore {
@@ -163,10 +176,7 @@ export interface DeliveryStore {
     options: { readonly now: Millis; readonly notBefore: Millis; readonly ofUnhealthy?: boolean },
   ): Promise<void>
   /** Newest first; only those after the position `after`, at most `limit`. */
-  list(
-    endpointId: EndpointId,
-    page: { readonly after: number | null; readonly limit: number },
-  ): Promise<readonly DeliveryRow[]>
+  list(endpointId: EndpointId, page: DeliveryPage): Promise<readonly DeliveryRow[]>
   find(id: DeliveryId): Promise<DeliveryRow | null>
   /** The attempts from `since` on, of the endpoint's newest `limit` deliveries; in no order. */
   listAttempts(

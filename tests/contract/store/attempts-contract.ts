@@ -46,7 +46,11 @@ export function testAttempts(store: StoreOf): void {
     }
     const list = async (since: number, limit: number) => {
       const found = await deliveries().listAttempts(mine.endpoint.id, { since, limit })
-      return found.map(({ at, isFailed, durationMs }) => [(at - now) / minute, isFailed, durationMs])
+      return found.map(({ at, isFailed, durationMs }) => [
+        (at - now) / minute,
+        isFailed,
+        durationMs,
+      ])
     }
     assert.deepEqual((await list(now, 9)).toSorted(), [
       [1, false, 1],

@@ -122,7 +122,7 @@ test('an endpoint is added, its secret is shown once, and a test event arrives t
   assert.match(shown.text, /delivered/)
   assert.match(shown.text, /role="status">Your receiver accepted the test event: 200, /)
   assert.match(shown.text, /\(test event\)/)
-  assert.doesNotMatch((await jar.get(path)).text, /\(test event\)/)
+  assert.match((await jar.get(path)).text, /\(test event\)/)
   const other = await settle()
   const foreign = await other.jar.get(`${other.path}?${tested.location?.split('?')[1]}`)
   assert.doesNotMatch(foreign.text, /Your receiver/)
@@ -266,4 +266,108 @@ test('ten minutes after the password no endpoint is added and no secret replaced
   assert.equal(created.location, '/sign-in?return=%2Fwebhooks')
   assert.match((await jar.get('/webhooks')).text, /Confirm your password/)
   assert.equal((await endpointsOf(person)).length, 1)
+})
+
+/** Test events that the receiver answered like this, with their deliveries, the newest first. */
+async function send(statuses: readonly number[]) {
+  const stage = await settle()
+  for (const status of statuses) {
+    answer = { status, text: '' }
+    await stage.jar.post(`${stage.path}/test`, stage.page.hidden)
+  }
+  const { deliveries } = world.service.app.store
+  return { ...stage, rows: await deliveries.list(stage.endpoint.id, { after: null, limit: 50 }) }
+}
+
+const eventsOf = (text: string) =>
+  [...text.matchAll(/<code>([0-9a-f-]{36})<\/code><\/small>/g)].map(([, id]) => id)
+
+test('F13: deliveries are searched by state and by day, and older ones stay within the search', async () => {
+  const { jar, path, rows } = await send([200, 500, 200])
+  const idsOf = (state: string) =>
+    rows.filter(({ status }) => status === state).map(({ eventId }) => eventId)
+  const shown = async (query: string) => eventsOf((await jar.get(`${path}?${query}`)).text)
+  assert.deepEqual(await shown('state=succeeded'), idsOf('succeeded'))
+  assert.deepEqual(await shown('state=pending'), idsOf('pending'))
+  assert.deepEqual(await shown('state=failed'), [])
+  assert.match((await jar.get(`${path}?state=failed`)).text, /No delivery matches/)
+  assert.equal((await shown('state=nonsense&from=nonsense')).length, 3)
+  assert.equal((await shown('from=2026-11-21')).length, 3)
+  assert.deepEqual(await shown('from=2027-01-01'), [])
+  const [newest] = rows
+  assert.deepEqual(
+    await shown(`state=succeeded&after=${newest?.position}`),
+    idsOf('succeeded').slice(1),
+  )
+})
+
+test('F13: attempts of a day are drawn by hour, failed ones apart, with their latency as a table', async () => {
+  const { jar, path } = await send([200, 500])
+  const { text } = await jar.get(path)
+  assert.match(
+    text,
+    /2 attempts in the last 24 hours, 1 failed; half of them took at most [\d,]+ ms/,
+  )
+  assert.match(text, /<rect class="turned-away"/)
+  assert.match(text, /data-label="Attempts">2<.*data-label="Failed">1</s)
+})
+
+test('F13: the page of a delivery has the type and the payload for its owner, and says when it is gone', async () => {
+  const { jar, path, rows, endpoint } = await send([200])
+  const [row] = rows
+  assert.ok(row !== undefined)
+  const target = `${path}/deliveries/${row.id}`
+  const { status, text } = await jar.get(target)
+  assert.equal(status, 200)
+  assert.match(text, /<h1>transactions\.synced<\/h1>/)
+  const payload = /<pre class="untrusted" tabindex="0"><code>(.*?)<\/code>/s.exec(text)?.[1] ?? ''
+  const sent = received.at(-1)?.body ?? ''
+  assert.deepEqual(JSON.parse(payload.replaceAll('&quot;', '"')), JSON.parse(sent))
+  const other = await settle()
+  assert.equal((await other.jar.get(target)).location, '/webhooks?done=gone')
+  assert.equal(
+    (await other.jar.get(`${other.path}/deliveries/${row.id}`)).location,
+    '/webhooks?done=gone',
+  )
+  await world.service.app.store.events.shred({
+    ...{
+      acceptedBefore: world.service.clock.now() + 1,
+      now: world.service.clock.now(),
+      limit: 500,
+    },
+  })
+  assert.match((await jar.get(target)).text, /It is not kept any more/)
+  assert.equal(endpoint.userId, row.userId)
+})
+
+test('F13: the events of days are sent again by one form; days that make no sense are refused at it', async () => {
+  const { jar, path, page, endpoint } = await send([200])
+  const ask = (firstDay: string, lastDay: string) =>
+    jar.post(`${path}/replay`, { ...page.hidden, firstDay, lastDay })
+  for (const days of [
+    ['', ''],
+    ['2026-11-22', '2026-11-21'],
+    ['yesterday', '2026-11-21'],
+  ] as const) {
+    const refused = await ask(days[0], days[1])
+    assert.equal(refused.status, 400)
+    assert.match(refused.text, /Give a first and a last day/)
+  }
+  // Test events belong to no connection, so that there is nothing to send again.
+  assert.equal((await ask('2026-11-01', '2026-11-30')).location, `${path}?done=empty`)
+  const other = await settle()
+  assert.equal(
+    (await other.jar.post(`${path}/replay`, other.page.hidden)).location,
+    '/webhooks?done=gone',
+  )
+  assert.equal((await world.service.app.store.endpoints.find(endpoint.id))?.health, 'healthy')
+})
+
+test('a receiver in three languages can be copied, with the id of the endpoint in it', async () => {
+  const { jar, path, endpoint } = await settle()
+  const { text } = await jar.get(path)
+  for (const language of ['TypeScript', 'Python', 'Go']) {
+    assert.ok(text.includes(`data-copy="the receiver in ${language}"`))
+  }
+  assert.equal(text.split(`Receives the events of endpoint ${endpoint.id}.`).length, 4)
 })

@@ -1,14 +1,15 @@
 /** One endpoint: state, what can be done, deliveries; the questions before a change. Rendering only. */
-import { unreachable } from '#kernel/unreachable.ts'
-import type { AttemptRow, DeliveryRow } from '#store/ports/deliveries.ts'
+import type { AttemptSeen, DeliveryRow } from '#store/ports/deliveries.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
-import { foreignText, type Html, html } from '../html.ts'
+import { type Html, html } from '../html.ts'
 import { alertBox, doneBox, hidden, leadingButton } from '../layout.ts'
 import { renderMoment } from '../moments.ts'
 import { renderQuestion } from '../question.ts'
-import { table } from '../table.ts'
+import { type DeliverySearch, renderDeliveries, renderRange } from './deliveries-view.ts'
 import { describeHealth } from './health.ts'
+import { renderHours } from './hours.ts'
 import { listEvents, showUrl } from './list-page.ts'
+import { type Receiver, renderReceivers } from './receivers.ts'
 
 export const endpointDone = {
   created: 'The endpoint is added.',
@@ -17,16 +18,25 @@ export const endpointDone = {
   disabled: 'The endpoint is disabled. Nothing is sent until you enable it.',
   tested: 'A test event was made.',
   replayed: 'The event is sent again.',
+  ranged: 'The events of that time are sent again.',
+  empty: 'No event of that time is for this endpoint, so nothing is sent again.',
   kept: 'Nothing was changed.',
 } as const
 
 export interface EndpointPageOptions {
   readonly endpoint: EndpointRow
   readonly deliveries: readonly DeliveryRow[]
+  readonly search: DeliverySearch
   /** The path of older deliveries; null: there are none. */
   readonly older: string | null
+  /** Of the last 24 hours. */
+  readonly attempts: readonly AttemptSeen[]
+  readonly receivers: readonly Receiver[]
+  /** What is wrong with the time that was to be sent again; null: nothing. */
+  readonly rangeProblem: string | null
   /** IANA name of the person's zone. */
   readonly zone: string
+  readonly now: number
   readonly formToken: string
   readonly done: keyof typeof endpointDone | null
   /** Why something that was asked for could not be done. */
@@ -52,8 +62,12 @@ ${secret !== null && renderSecret(secret)}
 </dl>
 ${renderActions(options)}
 <h2>Deliveries</h2>
-${options.deliveries.length === 0 ? html`<p>Nothing was sent yet. Send a test event to see whether your receiver takes it.</p>` : renderDeliveries(options)}
-${options.older !== null && html`<p><a href="${options.older}">Older deliveries</a></p>`}`
+${renderHours(options.attempts, options)}
+${renderDeliveries(options)}
+<h2>Send again what was sent before</h2>
+${renderRange(options)}
+<h2>A receiver to copy</h2>
+${renderReceivers(endpoint, options.receivers)}`
 }
 
 /** A test event that the receiver refused is a problem, not a success. */
@@ -95,64 +109,6 @@ ${isDisabled ? post('enable', 'Enable') : post('disable', 'Disable')}
 ${ask('rotate', 'Replace the secret')}
 ${ask('remove', 'Remove')}
 </div>`
-}
-
-function renderDeliveries({
-  endpoint,
-  deliveries,
-  test,
-  formToken,
-  zone,
-}: EndpointPageOptions): Html {
-  return table<DeliveryRow>(
-    'Deliveries',
-    [
-      {
-        name: 'Event',
-        show: (row) =>
-          html`${renderMoment(row.createdAt, zone)} <small class="place"><code>${row.eventId}</code>${row.isReplay && ' (replayed)'}${row.id === test?.id && ' (test event)'}</small>`,
-      },
-      { name: 'State', show: (row) => describeStatus(row, zone) },
-      { name: 'Attempts', isPlain: true, show: ({ attempts }) => renderAttempts(attempts, zone) },
-      { name: 'Replay', isPlain: true, show: (row) => renderReplay(endpoint, row, formToken) },
-    ],
-    deliveries,
-  )
-}
-
-function renderReplay({ id, health }: EndpointRow, row: DeliveryRow, formToken: string) {
-  if (row.status === 'pending' || health === 'disabled') return null
-  return html`<form method="post" action="/webhooks/${id}/deliveries/${row.id}/replay">${hidden('token', formToken)}<button type="submit" class="outline secondary" aria-label="Send again: event ${row.eventId}">Send again</button></form>`
-}
-
-function renderAttempts(attempts: readonly AttemptRow[], zone: string): Html | string {
-  if (attempts.length === 0) return 'none yet'
-  return html`<ol class="attempts">${attempts.map((attempt) => renderAttempt(attempt, zone))}</ol>`
-}
-
-function describeStatus({ status, dueAt }: DeliveryRow, zone: string): Html | string {
-  switch (status) {
-    case 'pending':
-      return dueAt === null
-        ? 'waiting for an earlier event'
-        : html`next attempt ${renderMoment(dueAt, zone)}`
-    case 'succeeded':
-      return 'delivered'
-    case 'exhausted':
-      return 'failed for good'
-    case 'missed':
-      return 'not sent: the endpoint was disabled'
-    default:
-      return unreachable(status)
-  }
-}
-
-function renderAttempt(
-  { at, status, failure, durationMs, response }: AttemptRow,
-  zone: string,
-): Html {
-  const answer = response === null || response === '' ? null : foreignText(response, 200)
-  return html`<li>${renderMoment(at, zone)}: ${failure ?? html`${status}, accepted`}, ${durationMs} ms${answer !== null && html`<small class="place">Answer: <span class="answer">${answer}</span></small>`}</li>`
 }
 
 /** What the page asks before a change that cannot be undone. */

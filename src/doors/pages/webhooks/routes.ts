@@ -2,9 +2,12 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { eventTypes } from '#contract/events.ts'
 import { type DeliveryId, type EndpointId, parseUuid } from '#kernel/ids.ts'
+import { addDays, getZone, parseDay, toIso } from '#kernel/time.ts'
 import type { DeliveryRow } from '#store/ports/deliveries.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
 import type { PagesContext } from '../context.ts'
+import { rememberDone } from '../done-notes.ts'
+import { lookAgain } from '../looking.ts'
 import {
   addForm,
   addPage,
@@ -17,6 +20,8 @@ import {
   toProblems,
   zoneOf,
 } from '../signed-in.ts'
+import { type DeliverySearch, deliverySearches } from './deliveries-view.ts'
+import { renderDelivery } from './delivery-page.ts'
 import {
   type EndpointQuestion,
   endpointDone,
@@ -24,7 +29,9 @@ import {
   renderEndpointQuestion,
   titleOf,
 } from './endpoint-page.ts'
+import { hoursShown } from './hours.ts'
 import { type EndpointDraft, endpointsDone, renderEndpoints, showUrl } from './list-page.ts'
+import { readReceivers } from './receivers.ts'
 
 const path = '/webhooks'
 const pathOf = ({ id }: EndpointRow) => `${path}/${id}`
@@ -55,6 +62,8 @@ export function addWebhookRoutes(scope: FastifyInstance, context: PagesContext):
   addSwitches(scope, context)
   addQuestions(scope, context)
   addReplay(scope, context)
+  addDeliveryPage(scope, context)
+  addRange(scope, context)
 }
 
 async function showList(
@@ -113,27 +122,54 @@ function addEndpointPage(scope: FastifyInstance, context: PagesContext): void {
 interface Shown {
   readonly endpoint: EndpointRow
   readonly message: string | null
+  readonly rangeProblem?: string | null
 }
+
+/** What follows an action may change within seconds. */
+const livelyNames: readonly string[] = ['tested', 'replayed', 'ranged', 'enabled']
 
 async function showEndpoint(
   context: PagesContext,
   turn: SignedInRequest,
-  { endpoint, message }: Shown,
+  { endpoint, message, rangeProblem = null }: Shown,
 ): Promise<FastifyReply> {
+  const { store, clock } = context
   const { request, reply, visit } = turn
-  const after = readPosition(request.query)
-  const limit = deliveriesShown + 1
-  const rows = await context.store.deliveries.list(endpoint.id, { after, limit })
+  const [zone, now] = [zoneOf(visit.user), clock.now()]
+  const search = readSearch(request.query)
+  const [rows, attempts, receivers] = await Promise.all([
+    store.deliveries.list(endpoint.id, {
+      after: readPosition(request.query),
+      limit: deliveriesShown + 1,
+      ...(search.state === null ? {} : { states: deliverySearches[search.state].states }),
+      ...(search.from === '' ? {} : { since: startOf(search.from, zone) }),
+    }),
+    store.deliveries.listAttempts(endpoint.id, {
+      since: now - hoursShown * 3_600_000,
+      limit: attemptsCounted,
+    }),
+    readReceivers(),
+  ])
   const deliveries = rows.slice(0, deliveriesShown)
   const last = rows.length > deliveriesShown ? deliveries.at(-1) : undefined
   const shown = context.shownOnce.take(request, reply, visit.session, pathOf(endpoint))
+  const done = readDone(context, reply, endpointDone)
+  const isLively = done !== null && livelyNames.includes(done)
+  if (isLively && deliveries.some(({ status }) => status === 'pending')) {
+    const again = `${pathOf(endpoint)}?done=${done}`
+    if (lookAgain(turn, again)) rememberDone(context.cookies, reply, again)
+  }
   const body = renderEndpoint({
     endpoint,
     deliveries,
-    older: last === undefined ? null : `${pathOf(endpoint)}?after=${last.position}`,
-    zone: zoneOf(visit.user),
+    search,
+    older: last === undefined ? null : toOlder(endpoint, search, last),
+    attempts,
+    receivers,
+    rangeProblem,
+    ...{ zone, now },
     formToken: visit.formToken,
-    done: readDone(context, reply, endpointDone),
+    done,
     message,
     secret: shown === null ? null : shown.secret,
     test: await findTest(context, request.query, endpoint),
@@ -141,10 +177,85 @@ async function showEndpoint(
   return context.show(reply, visit, { title: showUrl(endpoint), body })
 }
 
+/** Of the newest deliveries. */
+const attemptsCounted = 5000
+
+const startOf = (day: string, zone: string): number =>
+  Math.floor(Number(getZone(zone).startOfDay(day)) / 1000)
+
+/** What cannot be read is not searched for. */
+function readSearch(query: unknown): DeliverySearch {
+  const { state, from }: Readonly<Record<string, unknown>> = { ...(query as object) }
+  const states = Object.keys(deliverySearches) as (keyof typeof deliverySearches)[]
+  return {
+    state: states.find((one) => one === state) ?? null,
+    from: typeof from === 'string' && parseDay(from) !== null ? from : '',
+  }
+}
+
+function toOlder(endpoint: EndpointRow, { state, from }: DeliverySearch, last: DeliveryRow) {
+  const query = new URLSearchParams({
+    after: String(last.position),
+    ...(state === null ? {} : { state }),
+    ...(from === '' ? {} : { from }),
+  })
+  return `${pathOf(endpoint)}?${query}`
+}
+
 /** The place in the list after which deliveries are shown; null: from the newest. */
 function readPosition(query: unknown): number | null {
   const { after }: Readonly<Record<string, unknown>> = { ...(query as object) }
   return typeof after === 'string' && /^\d{1,15}$/.test(after) ? Number(after) : null
+}
+
+function addDeliveryPage(scope: FastifyInstance, context: PagesContext): void {
+  const place = { path: '/webhooks/:webhook/deliveries/:delivery' }
+  addPage(scope, context, place, async (turn) => {
+    const { reply, visit } = turn
+    const endpoint = await findOwn(context, turn)
+    const id = parseUuid<DeliveryId>(turn.part('delivery'))
+    const delivery = id === null ? null : await context.store.deliveries.find(id)
+    if (endpoint === null || delivery?.endpointId !== endpoint.id) {
+      return reply.redirect(`${path}?done=gone`, 303)
+    }
+    const payload = await context.store.events.open(delivery.eventId)
+    const { formToken } = visit
+    const body = renderDelivery({
+      ...{ endpoint, delivery, payload, formToken },
+      zone: zoneOf(visit.user),
+    })
+    return context.show(reply, visit, { title: delivery.type, body })
+  })
+}
+
+/** Whole days of the person's zone. */
+function addRange(scope: FastifyInstance, context: PagesContext): void {
+  const place = { path: '/webhooks/:webhook/replay', returnTo: path }
+  addForm(scope, context, place, async (turn) => {
+    const { form, reply, visit } = turn
+    const endpoint = await findOwn(context, turn)
+    if (endpoint === null) return reply.redirect(`${path}?done=gone`, 303)
+    const [first, last] = [form.get('firstDay') ?? '', form.get('lastDay') ?? '']
+    const refuse = (status: number, rangeProblem: string) => {
+      reply.code(status)
+      return showEndpoint(context, turn, { endpoint, message: null, rangeProblem })
+    }
+    if (parseDay(first) === null || parseDay(last) === null || last < first) {
+      return refuse(400, 'Give a first and a last day, the first one not after the last one.')
+    }
+    const zone = zoneOf(visit.user)
+    const range = {
+      from: toIso(startOf(first, zone)),
+      to: toIso(startOf(addDays(last, 1), zone)),
+    }
+    try {
+      const sent = await context.webhooks.replayRange(toBy(visit), endpoint.id, range)
+      return reply.redirect(`${pathOf(endpoint)}?done=${sent > 0 ? 'ranged' : 'empty'}`, 303)
+    } catch (error) {
+      if (!isFormRefusal(error)) throw error
+      return refuse(error.status, [error.message, ...(error.details ?? [])].join('. '))
+    }
+  })
 }
 
 /** Forms that act at once. A refusal is shown on the page of the endpoint. */
