@@ -12,6 +12,7 @@ import { type CommandExtras, commandExtras } from './command-extras.ts'
 /** The placeholders of paths in a usage line; `placeMeanings` explains them. */
 const placeOf: Readonly<Record<string, string>> = {
   user: 'U',
+  email: 'E',
   key: 'K',
   agent: 'A',
   session: 'S',

@@ -63,6 +63,13 @@ const toLeft = (left: unknown, bucket: string) => {
   return window.limit === 0 ? 'no limit' : `${window.remaining} of ${window.limit}`
 }
 
+interface Counts {
+  readonly active: number
+  readonly broken: number
+}
+
+const toCounts = (connections: unknown) => connections as Counts
+
 interface CallsLeft {
   readonly calls: number
   readonly left: number
@@ -77,9 +84,23 @@ export const commandExtras: Readonly<Partial<Record<AdminCallName, CommandExtras
     placeFields: ['email'],
     ...record('Whoever has this link can make the account; it is mailed where SMTP_URL is set.'),
   },
+  listInvitations: {
+    show: table('No invitation is open.', ['email', 'createdAt', 'expiresAt']),
+  },
+  withdrawInvitation: done('The invitation is withdrawn.'),
+  remindUser: record('A mail for each broken connection, once a day.'),
   listUsers: {
     readsAllPages: true,
-    show: table('There are no users.', ['id', 'email', 'plan', 'status', 'timezone', 'createdAt']),
+    show: {
+      kind: 'table',
+      rows: 'data',
+      columns: ['id', 'email', 'plan', 'status', 'lastSeenAt', 'active', 'broken', 'createdAt'],
+      derive: {
+        active: ({ connections }) => toCounts(connections).active,
+        broken: ({ connections }) => toCounts(connections).broken,
+      },
+      empty: 'There are no users.',
+    },
   },
   setPassword: done('The password is set.'),
   setProfile: { needsFlag: true },

@@ -5,6 +5,7 @@ import { makeAgents } from '#auth/oauth/agents.ts'
 import { makeSessions } from '#auth/sign-in/sessions.ts'
 import { makeAdminDoor } from '#doors/admin/door.ts'
 import type { HealthLaneOptions } from '#doors/admin/health.ts'
+import { addOperatorPages } from '#doors/pages/operator/routes.ts'
 import type { UserId } from '#kernel/ids.ts'
 import { version } from '#src/version.ts'
 import type { Syncs } from '#syncs/syncs.ts'
@@ -47,6 +48,12 @@ export function assembleAdminDoor(
       return { version, mode: config.mode, baseUrl, mcpUrl }
     },
     examine: makeExamination(options),
+    addPages: (app) =>
+      addOperatorPages(app, {
+        adminToken: options.secrets.adminToken,
+        clock,
+        onFailure: (err) => options.log.error({ err }, 'the queues could not be looked at'),
+      }),
     ...(options.adminExtension === undefined
       ? {}
       : { extension: options.adminExtension({ store, connections, clock }) }),

@@ -102,8 +102,10 @@ const table = {
   'users.create': onUser,
   'users.delete': onUser,
   'users.invite': facts({}, () => 'invitation'),
+  'users.remind': onUser,
   'users.reset-second-factor': onUser,
   'users.set-password': onUser,
+  'users.withdraw-invitation': facts({}, () => 'invitation'),
   'webhooks.create': onEndpoint,
   'webhooks.disable': facts(
     /** `reason`: `owner`, or why the service disabled it. */

@@ -129,6 +129,12 @@ export const errorCatalogue = {
     message: 'One or more accounts were not found; list yours with /v1/accounts',
     when: 'One or more accountIds are no accounts of yours.',
   },
+  invitation_not_found: {
+    status: 404,
+    code: 'invitation_not_found',
+    message: 'No invitation of this address is open; list them with `tributary invitations list`',
+    when: 'No invitation of this address can be used: it was used, withdrawn, has expired, or was never made.',
+  },
   user_not_found: {
     status: 404,
     code: 'user_not_found',

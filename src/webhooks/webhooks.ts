@@ -10,6 +10,7 @@ import {
 } from './change-endpoint.ts'
 import { makeCreateEndpoint } from './create-endpoint.ts'
 import type { EndpointOptions } from './endpoint-options.ts'
+import { makeFindPayload } from './find-payload.ts'
 import { makeReplayDelivery, makeReplayRange } from './replay.ts'
 import { makeTestEndpoint } from './test-endpoint.ts'
 
@@ -26,5 +27,6 @@ export function makeWebhooks(options: EndpointOptions) {
     testEndpoint: makeTestEndpoint(options),
     replayDelivery: makeReplayDelivery(options),
     replayRange: makeReplayRange(options),
+    findPayload: makeFindPayload(options),
   }
 }

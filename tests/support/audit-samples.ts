@@ -132,6 +132,12 @@ export const auditSamples: { readonly [Action in AuditAction]: AuditSample<Actio
   'users.create': { details: {}, subject: sampleUser, sentence: 'Made this account' },
   'users.delete': { details: {}, subject: sampleUser, sentence: 'Deleted this account' },
   'users.invite': { details: {}, subject: 'invitation', sentence: 'Was invited' },
+  'users.remind': { details: {}, subject: sampleUser, sentence: 'Asked by mail to reconnect' },
+  'users.withdraw-invitation': {
+    details: {},
+    subject: 'invitation',
+    sentence: 'Withdrew an invitation',
+  },
   'users.reset-second-factor': {
     details: {},
     subject: sampleUser,

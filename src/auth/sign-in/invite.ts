@@ -7,6 +7,7 @@ import type { By, Operator } from '#contract/actor.ts'
 import { isEmail, tidyEmail } from '#contract/email.ts'
 import { apiError } from '#contract/errors.ts'
 import { parseInput } from '#contract/input.ts'
+import type { AuthActionOptions } from '../action-options.ts'
 import { type MadeUrl, makeUrl, type SingleUseOptions } from './single-use.ts'
 
 export interface Invitation extends MadeUrl {
@@ -48,4 +49,27 @@ export function makeInvite(options: InviteOptions): Invite {
     options.print?.({ kind: 'invitation', email, ...made })
     return { email, ...made }
   }
+}
+
+/**
+ * Its link is of no use from then on.
+ * @throws ApiError `invitation_not_found`
+ */
+export type WithdrawInvitation = (by: By<Operator>, email: string) => Promise<void>
+
+export function makeWithdrawInvitation({ store, clock }: AuthActionOptions): WithdrawInvitation {
+  return ({ actor }, email) =>
+    store.transact(async (tx) => {
+      const at = clock.now()
+      const isWithdrawn = await tx.singleUse.withdraw('invitation', email, at)
+      if (!isWithdrawn) throw apiError('invitation_not_found')
+      // No address: there is no account.
+      await tx.audit({
+        at,
+        actor,
+        action: 'users.withdraw-invitation',
+        userId: null,
+        details: {},
+      })
+    })
 }

@@ -53,6 +53,7 @@ export function makeAdminDoor(options: AdminDoorOptions): FastifyInstance {
   })
   app.get('/openapi.json', document)
   app.register(async (admin) => addGuardedScope(admin, options), { prefix: '/admin' })
+  options.addPages?.(app)
   return app
 }
 

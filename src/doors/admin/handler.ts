@@ -13,6 +13,7 @@ import type { AdminCallName, AdminCalls } from './table/table.ts'
  */
 interface PathValues {
   readonly user: string
+  readonly email: string
   readonly agent: string
   readonly session: string
   readonly key: KeyId

@@ -53,6 +53,7 @@ export interface AdminDoorOptions {
     | 'auditLog'
     | 'sessions'
     | 'secondFactors'
+    | 'singleUse'
   >
   readonly actions: UserActions
   readonly connections: Connections
@@ -91,6 +92,8 @@ export interface AdminDoorOptions {
   }
   /** Parse replies with their schemas: in tests and development. */
   readonly checkReplies: boolean
+  /** The operator's pages, beside the API, which they are a client of; absent: there are none. */
+  readonly addPages?: (app: FastifyInstance) => void
   /** Further paths below `/admin`, guarded like all others: those of the sandbox. */
   readonly extension?: (admin: FastifyInstance) => void
 }

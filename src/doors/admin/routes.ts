@@ -10,6 +10,7 @@ import { EmptyInput, parseInput } from '#contract/input.ts'
 import { parseUuid } from '#kernel/ids.ts'
 import { makeConnectionHandlers } from './connections.ts'
 import type { AdminHandlers } from './handler.ts'
+import { makeInvitationHandlers } from './invitations.ts'
 import { makeKeyHandlers } from './keys.ts'
 import type { AdminDoorOptions } from './options.ts'
 import { makeOwnRowHandlers } from './own-rows.ts'
@@ -24,6 +25,7 @@ import { makeWebhookHandlers } from './webhooks.ts'
 /** One handler for each row; a missing one does not compile. */
 const makeHandlers = (options: AdminDoorOptions): AdminHandlers => ({
   ...makeUserHandlers(options),
+  ...makeInvitationHandlers(options),
   ...makeKeyHandlers(options),
   ...makeProgramHandlers(options),
   ...makeConnectionHandlers(options),

@@ -7,7 +7,7 @@ import { byOperator } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
 import type { UserId } from '#kernel/ids.ts'
 import { toIso } from '#kernel/time.ts'
-import type { UserRow } from '#store/ports/users.ts'
+import type { UserRow, UserStandingRow } from '#store/ports/users.ts'
 import type { AdminHandlers } from './handler.ts'
 import { toIsoOrNull } from './moment.ts'
 import type { AdminDoorOptions } from './options.ts'
@@ -37,16 +37,15 @@ export function makeUserHandlers(options: AdminDoorOptions): AdminHandlers<keyof
       const { id, email, timezone } = user
       return { id, email, timezone, plan: planOf(user).plan }
     },
-    async inviteUser({ body }) {
-      const { email, url, expiresAt } = await actions.invite(byOperator, body)
-      return { email, url, expiresAt: toIso(expiresAt) }
-    },
     async listUsers({ query: { limit, cursor } }) {
       const after =
         cursor === undefined ? null : { createdAt: cursor.order, id: cursor.id as UserId }
       const rows = await store.users.listPage({ after, limit: limit + 1 })
       const place = ({ createdAt, id }: UserRow) => ({ order: createdAt, id })
-      return toPage(rows, limit, { row: toUser, place })
+      const standings = await store.users.listStandings(rows.slice(0, limit).map(({ id }) => id))
+      const standingOf = new Map(standings.map((one) => [one.id, one]))
+      const row = (user: UserRow) => ({ ...toUser(user), ...toStanding(standingOf.get(user.id)) })
+      return toPage(rows, limit, { row, place })
     },
     async showUser({ user }) {
       const row = await findUser(options, user)
@@ -78,6 +77,15 @@ export function makeUserHandlers(options: AdminDoorOptions): AdminHandlers<keyof
       const { legacyUntil, grandfathered } = row
       return { ...planOf(row), legacyUntil: toIsoOrNull(legacyUntil), grandfathered }
     },
+  }
+}
+
+/** Undefined: the user was deleted meanwhile. */
+function toStanding(standing: UserStandingRow | undefined) {
+  const { lastSeenAt = null, activeConnections = 0, brokenConnections = 0 } = standing ?? {}
+  return {
+    lastSeenAt: toIsoOrNull(lastSeenAt),
+    connections: { active: activeConnections, broken: brokenConnections },
   }
 }
 

@@ -42,7 +42,6 @@ export interface PagesDoorOptions {
     | 'programs'
     | 'endpoints'
     | 'deliveries'
-    | 'events'
     | 'secondFactors'
     | 'auditLog'
   >

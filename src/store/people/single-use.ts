@@ -1,5 +1,6 @@
 /** Tokens of mailed links, by their SHA-256 (table `mailed_links`). Using one is a conditional statement. */
 
+import { sql } from 'kysely'
 import { comparableEmails } from '#contract/email.ts'
 import { isBrokenReference } from '../engine/broken-reference.ts'
 import type { RepositoryOptions } from '../engine/engine.ts'
@@ -55,6 +56,28 @@ export function makeSingleUseStore(options: RepositoryOptions): SingleUseStore {
         .executeTakeFirst()
       return row === undefined ? null : { ...row, kind }
     },
+    async listOpen(kind, { now, limit }) {
+      const rows = await db
+        .selectFrom('mailed_links')
+        .select(columns)
+        .where('kind', '=', kind)
+        .where(isOpen(now))
+        .orderBy('created_at', 'desc')
+        .orderBy('id')
+        .limit(limit)
+        .execute()
+      return rows.map((row) => ({ ...row, kind }))
+    },
+    withdraw: (kind, email, now) =>
+      write(async (tx) => {
+        const [emailLower] = comparableEmails(email)
+        const ended = tx
+          .deleteFrom('mailed_links')
+          .where('kind', '=', kind)
+          .where('email_lower', '=', emailLower)
+          .where(isOpen(now))
+        return (await countChanged(ended)) > 0
+      }),
     async sweep({ before, limit }) {
       const old = db
         .selectFrom('mailed_links')
@@ -65,6 +88,9 @@ export function makeSingleUseStore(options: RepositoryOptions): SingleUseStore {
     },
   }
 }
+
+const isOpen = (now: number) =>
+  sql<boolean>`(used_at is null and replaced_at is null and ${isAfter('expires_at', now)})`
 
 async function countSince(
   tx: Db,

@@ -6,11 +6,13 @@
 import { type CompiledQuery, sql } from 'kysely'
 import { comparableEmails, tidyEmail } from '#contract/email.ts'
 import { newId, parseUuid, type UserId } from '#kernel/ids.ts'
+import { inBatches } from '../engine/batches.ts'
 import type { Engine, RepositoryOptions, Write } from '../engine/engine.ts'
 import { findFirst, hasChanged } from '../engine/rows.ts'
 import { type Db, isBefore, moment, momentOrNull } from '../engine/tables.ts'
 import { OwnerGoneError } from '../failure.ts'
 import type { NewUser, PlanRow, UserRow, UserStore } from '../ports/users.ts'
+import { readStandings } from './user-standings.ts'
 
 const columns = [
   'id',
@@ -40,7 +42,7 @@ export function makeUserStore({ engine, write }: RepositoryOptions): UserStore {
   return { ...makeReads(engine.db), ...makeChanges(engine, write), ...makeEnds(write) }
 }
 
-type Reads = 'list' | 'listPage' | 'find' | 'listDeleting' | 'findAccess'
+type Reads = 'list' | 'listPage' | 'listStandings' | 'find' | 'listDeleting' | 'findAccess'
 
 function makeReads(db: Db): Pick<UserStore, Reads> {
   return {
@@ -64,6 +66,7 @@ function makeReads(db: Db): Pick<UserStore, Reads> {
       const place = sql<boolean>`(created_at, id) > (${moment(after.createdAt)}, ${after.id})`
       return page.where(place).execute()
     },
+    listStandings: (ids) => inBatches(ids, (batch) => readStandings(db, batch)),
     async find(idOrEmail, { deleting = false } = {}) {
       const id = parseUuid<UserId>(idOrEmail.trim())
       const spellings = comparableEmails(idOrEmail)

@@ -113,7 +113,7 @@ export interface DeliveryRow {
 }
 
 /** An attempt without what was sent and answered. */
-export interface AttemptSeen {
+export interface AttemptSeenRow {
   readonly at: Millis
   readonly isFailed: boolean
   readonly durationMs: number
@@ -182,7 +182,7 @@ export interface DeliveryStore {
   listAttempts(
     endpointId: EndpointId,
     range: { readonly since: Millis; readonly limit: number },
-  ): Promise<readonly AttemptSeen[]>
+  ): Promise<readonly AttemptSeenRow[]>
   /** Creates a due delivery in a lane of its own (`missed` where disabled); null: the payload is shredded. */
   replay(id: DeliveryId, at: Millis): Promise<DeliveryId | null>
   /**

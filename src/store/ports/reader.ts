@@ -2,7 +2,7 @@
 import type { Store } from './store.ts'
 
 export interface StoreReader {
-  readonly users: Pick<Store['users'], 'list' | 'listPage' | 'find'>
+  readonly users: Pick<Store['users'], 'list' | 'listPage' | 'listStandings' | 'find'>
   readonly keys: Pick<Store['keys'], 'list' | 'findCaller'>
   readonly programs: Pick<Store['programs'], 'list' | 'get'>
   readonly logins: Pick<Store['logins'], 'list'>
@@ -11,9 +11,9 @@ export interface StoreReader {
   readonly syncs: Pick<Store['syncs'], 'listStates' | 'listLastRuns' | 'countRuns' | 'listRuns'>
   readonly endpoints: Pick<Store['endpoints'], 'list' | 'find'>
   readonly deliveries: Pick<Store['deliveries'], 'list' | 'find' | 'listAttempts'>
-  readonly events: Pick<Store['events'], 'open'>
   readonly usage: Pick<Store['usage'], 'list'>
   readonly sessions: Pick<Store['sessions'], 'findPassword' | 'list'>
   readonly secondFactors: Pick<Store['secondFactors'], 'has' | 'countCodes'>
+  readonly singleUse: Pick<Store['singleUse'], 'listOpen'>
   readonly auditLog: Pick<Store['auditLog'], 'list'>
 }

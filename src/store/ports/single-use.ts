@@ -39,6 +39,13 @@ export interface SingleUseStore {
   find(kind: SingleUseKind, hash: Uint8Array): Promise<SingleUseRow | null>
   /** Uses a token up. Null when it is unknown, used, replaced or expired: one of two calls gets the row. */
   use(kind: SingleUseKind, hash: Uint8Array, at: Millis): Promise<SingleUseRow | null>
+  /** Those that can be used at `now`, the newest first, at most `limit`. */
+  listOpen(
+    kind: SingleUseKind,
+    page: { readonly now: Millis; readonly limit: number },
+  ): Promise<readonly SingleUseRow[]>
+  /** Ends those of an address that are not used yet, whatever its case; false when there was none. */
+  withdraw(kind: SingleUseKind, email: string, now: Millis): Promise<boolean>
   /** Deletes those that expired before `before`, at most `limit`; returns how many. */
   sweep(bounds: { readonly before: Millis; readonly limit: number }): Promise<number>
 }

@@ -41,6 +41,16 @@ export interface UserAccessRow extends PlanRow {
   readonly epoch: number
 }
 
+/** What operators see of a user beside the row. */
+export interface UserStandingRow {
+  readonly id: UserId
+  /** When a browser that is signed in was last seen; null: none is. */
+  readonly lastSeenAt: Millis | null
+  readonly activeConnections: number
+  /** Those whose consent is lost, or that wait for the person. */
+  readonly brokenConnections: number
+}
+
 export interface NewUser extends PlanRow {
   readonly email: string
   readonly name?: string | null
@@ -61,6 +71,8 @@ export interface UserStore {
     readonly after: { readonly createdAt: Millis; readonly id: UserId } | null
     readonly limit: number
   }): Promise<readonly UserRow[]>
+  /** Of these users, in no order; a user who is gone is left out. */
+  listStandings(ids: readonly UserId[]): Promise<readonly UserStandingRow[]>
   /** By id or e-mail address. `deleting`: includes a user who is being deleted. */
   find(idOrEmail: string, options?: { readonly deleting?: boolean }): Promise<UserRow | null>
   /** Users whose deletion started before `before` and has not finished; the oldest first, at most `limit`. */

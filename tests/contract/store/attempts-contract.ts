@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { EndpointId } from '#kernel/ids.ts'
+import type { DeliveryPage } from '#store/ports/deliveries.ts'
 import type { EndpointRow, HealthChange } from '#store/ports/endpoints.ts'
 import {
   acceptChunks,
@@ -59,6 +60,30 @@ export function testAttempts(store: StoreOf): void {
     ])
     assert.deepEqual(await list(now + 3 * minute, 9), [[3, false, 3]])
     assert.deepEqual(await list(now, 1), [[3, false, 3]])
+  })
+
+  test('deliveries are searched by state and time, and one that is missed counts as such', async () => {
+    const { endpoint, user } = await stage(3)
+    const ids = (await deliveries().list(endpoint.id, { after: null, limit: 9 }))
+      .map(({ eventId }) => eventId)
+      .toReversed()
+    const { lease } = await demandClaim(endpoint.id)
+    const due = await demandDue(endpoint.id)
+    await recordAs(store(), lease, due.id, { decision: { kind: 'exhausted' } })
+    const search = async (over: Partial<DeliveryPage>) => {
+      const page = { after: null, limit: 9, ...over }
+      return (await deliveries().list(endpoint.id, page)).map(({ eventId }) => eventId)
+    }
+    assert.deepEqual(await search({ states: ['exhausted', 'missed'] }), ids.slice(0, 1))
+    assert.deepEqual(await search({ states: ['pending'] }), ids.slice(1).toReversed())
+    assert.deepEqual(await search({ states: ['pending'], limit: 1 }), ids.slice(2))
+    assert.deepEqual(await search({ since: now + hour }), [])
+    assert.equal((await search({ since: 0 })).length, 3)
+    await store().endpoints.setHealth(endpoint.id, disabled)
+    assert.deepEqual(await search({ states: ['pending'] }), [])
+    assert.equal((await search({ states: ['exhausted', 'missed'] })).length, 3)
+    const [row] = await deliveries().list(endpoint.id, { after: null, limit: 1 })
+    assert.deepEqual([row?.type, row?.isTest, row?.userId], ['transactions.synced', false, user.id])
   })
 
   test('attempts of several endpoints are kept at once, as if one after another', async () => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type DeliveryId, type EndpointId, type EventId, newId } from '#kernel/ids.ts'
-import type { DeliveryPage, DeliveryRow } from '#store/ports/deliveries.ts'
+import type { DeliveryRow } from '#store/ports/deliveries.ts'
 import {
   accept,
   acceptChunks,
@@ -34,27 +34,6 @@ export function testDeliveries(store: StoreOf): void {
     (await claimEndpoint(store(), id, at)) ?? assert.fail('the endpoint was not claimed')
   const demandDue = async (id: EndpointId, at = now) =>
     (await deliveries().listDue(id, { now: at, limit: 1 }))[0] ?? assert.fail('nothing is due')
-
-  test('deliveries are searched by state and time, and one that is missed counts as such', async () => {
-    const { endpoint, user, ids } = await stage(3)
-    const { lease } = await demandClaim(endpoint.id)
-    const due = await demandDue(endpoint.id)
-    await recordAs(store(), lease, due.id, { decision: { kind: 'exhausted' } })
-    const search = async (over: Partial<DeliveryPage>) => {
-      const page = { after: null, limit: 9, ...over }
-      return (await deliveries().list(endpoint.id, page)).map(({ eventId }) => eventId)
-    }
-    assert.deepEqual(await search({ states: ['exhausted', 'missed'] }), ids.slice(0, 1))
-    assert.deepEqual(await search({ states: ['pending'] }), ids.slice(1).toReversed())
-    assert.deepEqual(await search({ states: ['pending'], limit: 1 }), ids.slice(2))
-    assert.deepEqual(await search({ since: now + hour }), [])
-    assert.equal((await search({ since: 0 })).length, 3)
-    await store().endpoints.setHealth(endpoint.id, disabled)
-    assert.deepEqual(await search({ states: ['pending'] }), [])
-    assert.equal((await search({ states: ['exhausted', 'missed'] })).length, 3)
-    const [row] = await deliveries().list(endpoint.id, { after: null, limit: 1 })
-    assert.deepEqual([row?.type, row?.isTest, row?.userId], ['transactions.synced', false, user.id])
-  })
 
   test('an endpoint with something due is claimed with its secrets, by one at a time', async () => {
     const { endpoint } = await stage(1)

@@ -37,6 +37,31 @@ export function testSingleUse(store: StoreOf): void {
     assert.deepEqual(await store().singleUse.find('invitation', token.hash), used)
   })
 
+  test('open tokens of a kind are listed, the newest first, and those of an address are withdrawn in any spelling', async () => {
+    const { singleUse } = store()
+    const later = now + 50 * hour
+    const make = (over: Partial<NewSingleUse>) =>
+      newToken({ createdAt: later, expiresAt: later + hour, ...over })
+    const tokens = {
+      first: make({}),
+      second: make({ createdAt: later + 1, email: 'Asked@Example.test' }),
+      used: make({}),
+      other: make({ kind: 'reset', userId: (await addUser(store())).id }),
+      expired: make({ expiresAt: later }),
+    }
+    for (const token of Object.values(tokens)) assert.ok(await singleUse.create(token, wide))
+    await singleUse.use('invitation', tokens.used.hash, later)
+    const list = async (limit: number) =>
+      (await singleUse.listOpen('invitation', { now: later, limit })).map(({ email }) => email)
+    assert.deepEqual(await list(9), [tokens.second.email, tokens.first.email])
+    assert.deepEqual(await list(1), [tokens.second.email])
+    assert.equal(await singleUse.withdraw('reset', tokens.second.email, later), false)
+    assert.equal(await singleUse.withdraw('invitation', 'asked@EXAMPLE.test', later), true)
+    assert.equal(await singleUse.withdraw('invitation', 'asked@EXAMPLE.test', later), false)
+    assert.deepEqual(await list(9), [tokens.first.email])
+    assert.equal(await singleUse.use('invitation', tokens.second.hash, later), null)
+  })
+
   test('a token is of one kind', async () => {
     const token = newToken()
     await store().singleUse.create(token, wide)

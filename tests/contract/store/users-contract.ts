@@ -16,6 +16,7 @@ import {
   addOAuthRow,
   addUser,
   newAccount,
+  newConnection,
   newUser,
   now,
   replaceAccounts,
@@ -39,6 +40,28 @@ export function testUsers(store: StoreOf): void {
     const email = 'Aroha.Ngata@Example.test'
     assert.deepEqual(made, { ...given, id: made.id, email, showsBalances: false })
     assert.deepEqual(await store().users.find(made.id), made)
+  })
+
+  test('the standing of users tells the last sight of a signed-in browser and the connections that work and do not', async () => {
+    const { user, login } = await addLink(store(), {})
+    const { connections, sessions, users } = store()
+    for (const status of ['active', 'invalidated', 'revoked', 'pending_mfa'] as const) {
+      await connections.save(newConnection(user.id, login.id, { status }))
+    }
+    await sessions.setPassword(user.id, 'a hash')
+    for (const at of [now, now + 5]) {
+      const hash = randomBytes(32)
+      await sessions.create({ userId: user.id, hash, at, passwordHash: 'a hash' })
+    }
+    const nobodys = await addUser(store(), {})
+    const all = await users.listStandings([nobodys.id, user.id, nobody()])
+    assert.deepEqual(
+      all.toSorted((one, other) => other.activeConnections - one.activeConnections),
+      [
+        { id: user.id, lastSeenAt: now + 5, activeConnections: 2, brokenConnections: 3 },
+        { id: nobodys.id, lastSeenAt: null, activeConnections: 0, brokenConnections: 0 },
+      ],
+    )
   })
 
   test('the choice to see balances at once is kept', async () => {

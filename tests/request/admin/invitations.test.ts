@@ -72,3 +72,26 @@ test('429: one address is invited twenty times a day at most', async (t) => {
   assert.equal((await ask('POST', path, { email: 'guest@example.com' })).status, 429)
   assert.equal((await ask('POST', path, { email: 'other@example.com' })).status, 201)
 })
+
+test('200: invitations that can be used are listed without their links; a withdrawn one is of no use', async (t) => {
+  const { ask, store, clock } = await makeWorld(t)
+  assert.deepEqual((await ask('GET', path)).body, { data: [] })
+  await ask('POST', path, { email: 'one@example.com' })
+  clock.advance(1000)
+  const { body: made } = await ask('POST', path, { email: 'Two@example.com' })
+  const { data } = (await ask('GET', path)).body as { data: Record<string, string>[] }
+  assert.deepEqual(
+    data.map(({ email }) => email),
+    ['Two@example.com', 'one@example.com'],
+  )
+  assert.deepEqual(Object.keys(data[0] ?? {}), ['email', 'createdAt', 'expiresAt'])
+  assert.equal(data[0]?.expiresAt, (made as { expiresAt: string }).expiresAt)
+  clock.advance(1000)
+  assert.equal((await ask('DELETE', `${path}/two%40EXAMPLE.com`)).status, 204)
+  const [entry] = await store.auditLog.list({ userId: null, after: null, limit: 1 })
+  assert.deepEqual([entry?.action, entry?.actor], ['users.withdraw-invitation', 'admin'])
+  const again = await ask('DELETE', `${path}/two%40example.com`)
+  assert.deepEqual([again.status, errorOf(again).code], [404, 'invitation_not_found'])
+  clock.advance(8 * 86_400_000)
+  assert.deepEqual((await ask('GET', path)).body, { data: [] })
+})

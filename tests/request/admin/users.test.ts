@@ -212,7 +212,9 @@ test('200: users are listed and shown by id and by e-mail address, percent-encod
     // The operator vouches for the address.
     emailConfirmedAt: '2026-11-20T03:15:00.000Z',
   }
-  assert.deepEqual((await ask('GET', '/admin/users')).body, { data: [expected], next: null })
+  const standing = { lastSeenAt: null, connections: { active: 0, broken: 0 } }
+  const listed = { data: [{ ...expected, ...standing }], next: null }
+  assert.deepEqual((await ask('GET', '/admin/users')).body, listed)
   const signIn = { hasPassword: false, hasSecondFactor: false, recoveryCodesLeft: 0 }
   for (const name of [id, id.toUpperCase(), email, encodeURIComponent(email.toUpperCase())]) {
     const shown = await ask('GET', `/admin/users/${name}`)

@@ -9,11 +9,12 @@ import { keyCalls } from './keys.ts'
 import { ownRowCalls } from './own-rows.ts'
 import { programCalls } from './programs.ts'
 import { auditCalls, serviceCalls } from './service.ts'
-import { userCalls } from './users.ts'
+import { invitationCalls, userCalls } from './users.ts'
 import { webhookCalls } from './webhooks.ts'
 
 export const adminCalls = {
   ...userCalls,
+  ...invitationCalls,
   ...keyCalls,
   ...programCalls,
   ...connectionCalls,
@@ -36,7 +37,7 @@ export const adminChapters = [
   {
     title: 'Users and plans',
     about: 'Who has access to this installation, and what their plan allows.',
-    rows: toRows(userCalls),
+    rows: toRows({ ...userCalls, ...invitationCalls }),
   },
   {
     title: 'API keys',

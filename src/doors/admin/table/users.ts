@@ -6,7 +6,7 @@ import { ProfileInput } from '#auth/set-profile.ts'
 import { InvitationInput } from '#auth/sign-in/invite.ts'
 import { PasswordInput } from '#auth/sign-in/set-password.ts'
 import { maxPageRows, pageCursor, pageFields, pageRows } from '../paging.ts'
-import { type AdminCall, body, pageOf, query, time } from './call.ts'
+import { type AdminCall, body, list, pageOf, query, time } from './call.ts'
 
 const subscription = {
   plan: z.enum(planNames),
@@ -37,6 +37,18 @@ const User = z.strictObject(user).meta({
     'A user. `plan` and `status` are the effective ones: a user whose plan was never set has `DEFAULT_PLAN`, active; a plan that was set to `none` stays `none`.',
 })
 
+const ListedUser = z
+  .strictObject({
+    ...user,
+    lastSeenAt: time.nullable(),
+    connections: z.strictObject({ active: z.int().min(0), broken: z.int().min(0) }),
+  })
+  .meta({
+    id: 'ListedUser',
+    description:
+      'A user with what an operator looks for: when a browser that is signed in was last seen (null: none is), and how many connections work or need their owner.',
+  })
+
 const UserDetails = z
   .strictObject({
     ...user,
@@ -59,6 +71,15 @@ const Invitation = z
   .strictObject({ email: z.string(), url: z.string(), expiresAt: time })
   .meta({ id: 'Invitation', description: 'A link that makes one account with this address.' })
 
+const OpenInvitation = z
+  .strictObject({ email: z.string(), createdAt: time, expiresAt: time })
+  .meta({ id: 'OpenInvitation', description: 'An invitation that can still be used.' })
+
+const Reminder = z.strictObject({ broken: z.int().min(0), mailed: z.int().min(0) }).meta({
+  id: 'Reminder',
+  description: 'How many connections have to be reconnected, and how many mails were queued.',
+})
+
 const timezone = { value: 'Z', help: 'IANA time zone, e.g. Australia/Sydney' }
 
 export const userCalls = {
@@ -79,18 +100,6 @@ export const userCalls = {
     errors: ['email_taken'],
     audit: ['users.create'],
   },
-  inviteUser: {
-    route: 'POST /admin/invitations',
-    command: 'users invite',
-    summary: 'ask somebody to make an account, by a link that is valid once',
-    description:
-      'The link is valid for seven days, where `SIGN_UP` is `invite` or `open`; it is mailed where `SMTP_URL` is set, and an earlier one stops working. At most 20 a day for one address.',
-    input: body(InvitationInput, { email: { value: 'E', help: 'e-mail address' } }),
-    status: 201,
-    reply: Invitation,
-    errors: ['email_taken', 'sign_up_closed'],
-    audit: ['users.invite'],
-  },
   listUsers: {
     route: 'GET /admin/users',
     command: 'users list',
@@ -100,7 +109,7 @@ export const userCalls = {
       z.strictObject({ limit: pageRows(maxPageRows), cursor: pageCursor }),
       pageFields(maxPageRows),
     ),
-    reply: pageOf(User),
+    reply: pageOf(ListedUser),
   },
   showUser: {
     route: 'GET /admin/users/{user}',
@@ -169,5 +178,45 @@ export const userCalls = {
     reply: Subscription,
     errors: ['user_not_found'],
     audit: ['plans.set'],
+  },
+} as const satisfies Readonly<Record<string, AdminCall>>
+
+export const invitationCalls = {
+  inviteUser: {
+    route: 'POST /admin/invitations',
+    command: 'users invite',
+    summary: 'ask somebody to make an account, by a link that is valid once',
+    description:
+      'The link is valid for seven days, where `SIGN_UP` is `invite` or `open`; it is mailed where `SMTP_URL` is set, and an earlier one stops working. At most 20 a day for one address.',
+    input: body(InvitationInput, { email: { value: 'E', help: 'e-mail address' } }),
+    status: 201,
+    reply: Invitation,
+    errors: ['email_taken', 'sign_up_closed'],
+    audit: ['users.invite'],
+  },
+  listInvitations: {
+    route: 'GET /admin/invitations',
+    command: 'invitations list',
+    summary: 'list the invitations that can still be used',
+    description: 'The newest first, at most 1,000. The links themselves are not kept.',
+    reply: list(OpenInvitation),
+  },
+  withdrawInvitation: {
+    route: 'DELETE /admin/invitations/{email}',
+    command: 'invitations withdraw',
+    summary: 'make the invitation of an address useless',
+    reply: null,
+    errors: ['invitation_not_found'],
+    audit: ['users.withdraw-invitation'],
+  },
+  remindUser: {
+    route: 'POST /admin/users/{user}/reminder',
+    command: 'users remind',
+    summary: 'ask a user by mail to reconnect what is broken',
+    description:
+      'One mail for each connection whose consent has ended, once a day (UTC). Without `SMTP_URL`, and to an address that is not confirmed, nothing is mailed.',
+    reply: Reminder,
+    errors: ['user_not_found'],
+    audit: ['users.remind'],
   },
 } as const satisfies Readonly<Record<string, AdminCall>>

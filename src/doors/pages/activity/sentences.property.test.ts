@@ -92,8 +92,10 @@ const drawn: { readonly [Action in FormerAction]: fc.Arbitrary<AuditDetails[Acti
   'users.create': none,
   'users.delete': none,
   'users.invite': none,
+  'users.remind': none,
   'users.reset-second-factor': none,
   'users.set-password': none,
+  'users.withdraw-invitation': none,
   'webhooks.create': anEndpoint,
   'webhooks.disable': fc.record({
     endpointId: id,

@@ -1,4 +1,4 @@
-/** Connections that need nobody: one line each, with the age of their data and what is left of the consent. */
+/** Connections that need nobody: one line each, with the age of the data and what is left of the consent. */
 import { type ConnectionOverview, type DayRuns, pictureDays } from '#connections/overview.ts'
 import { hideNumberShapes } from '#kernel/account-numbers.ts'
 import { foreignText, type Html, html } from '../html.ts'
@@ -26,7 +26,7 @@ function renderLine(overview: ConnectionOverview, options: LinesOptions): Html {
   const { row } = overview
   return html`<li class="connection">
 <span class="monogram" aria-hidden="true">${toMonogram(nameOf(row))}</span>
-<span class="who"><a href="${pathOf(row)}" class="foreign">${nameOf(row)}</a> <small class="holds">${nameAccounts(overview.accountNames)}</small></span>
+<span class="who"><a href="${pathOf(row)}" class="foreign">${nameOf(row)}</a> <small class="holds">${summarizeNames(overview.accountNames)}</small></span>
 <span>${renderState(overview)}</span>
 <span>${renderAge(overview, options)}</span>
 <span>${renderConsent(overview, options)}</span>
@@ -44,7 +44,7 @@ export function toMonogram(name: string): string {
 const namesShown = 3
 
 /** `Everyday, Bonus Saver and 2 more`. */
-export function nameAccounts(names: readonly string[]): string {
+export function summarizeNames(names: readonly string[]): string {
   if (names.length === 0) return 'No account is known yet'
   const shown = names.slice(0, namesShown).map((name) => foreignText(hideNumberShapes(name), 40))
   const more = names.length - shown.length

@@ -16,7 +16,7 @@ import {
   renderState,
   shownStatusOf,
 } from './facts.ts'
-import { nameAccounts } from './lines.ts'
+import { summarizeNames } from './lines.ts'
 import { renderPicture } from './picture.ts'
 
 export const connectionsDone = {
@@ -44,10 +44,10 @@ ${connections.length === 0 ? renderEmpty() : renderTable(options)}`
 
 function renderEmpty(): Html {
   return html`<p>A connection leads to one bank or broker. Through it your programs and agents read accounts, balances and transactions; nobody can pay or change anything.</p>
-${linkButton('')}`
+${newConnectionButton('')}`
 }
 
-export const linkButton = (look: string): Html =>
+export const newConnectionButton = (look: string): Html =>
   html`<div class="actions">${leadingButton('/connections/new', 'Link a bank or broker', { look })}</div>`
 
 function renderTable({ connections, zone, now }: ListOptions): Html {
@@ -63,7 +63,7 @@ function renderTable({ connections, zone, now }: ListOptions): Html {
       {
         name: 'Accounts',
         show: ({ accounts, accountNames }) =>
-          html`${accounts} <small class="place">${nameAccounts(accountNames)}</small>`,
+          html`${accounts} <small class="place">${summarizeNames(accountNames)}</small>`,
       },
       {
         name: 'Next sync',
@@ -84,7 +84,7 @@ function renderTable({ connections, zone, now }: ListOptions): Html {
     ],
     connections,
   )}
-${linkButton('outline')}`
+${newConnectionButton('outline')}`
 }
 
 function renderEnd(end: number | null, zone: string, now: number): Html | null {
@@ -109,7 +109,7 @@ function renderCard(overview: ConnectionOverview, options: CardsOptions): Html {
   const { zone, now, formToken } = options
   return html`<li class="card connection">
 <div class="top"><h3><a href="${pathOf(row)}" class="foreign">${nameOf(row)}</a></h3><span>${renderState(overview)}</span></div>
-<p class="place"><small>${nameAccounts(overview.accountNames)}</small></p>
+<p class="place"><small>${summarizeNames(overview.accountNames)}</small></p>
 ${isBroken && html`<p>${sentence}</p>${renderReconnect({ row, renewal: options.renewalOf(overview), formToken })}`}
 <dl class="facts">${renderFreshness(overview, { zone, now })}${renderOutlook(overview, { zone, now })}</dl>
 ${renderPicture(options.countsOf(overview), pictureDays)}

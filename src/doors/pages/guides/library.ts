@@ -59,7 +59,7 @@ async function readGuide(name: string, known: ReadonlySet<string>): Promise<Guid
       },
       link({ href, tokens }) {
         const words = this.parser.parseInline(tokens)
-        const target = toTarget(name, href, known)
+        const target = toGuidePath(name, href, known)
         return target === null ? words : `<a href="${target}">${words}</a>`
       },
     },
@@ -85,7 +85,7 @@ export function toSlug(heading: string): string {
 }
 
 /** Where a link of a guide leads on this server; null: to a file that it does not serve. */
-export function toTarget(from: string, href: string, known: ReadonlySet<string>): string | null {
+export function toGuidePath(from: string, href: string, known: ReadonlySet<string>): string | null {
   if (/^(?:https?:|#)/.test(href)) return href
   const base = new URL(`file:///docs/${from}`)
   const { pathname, hash } = new URL(href, base)

@@ -1,15 +1,8 @@
 /** The guides of `docs/`, for everybody: as pages, as Markdown, and as a list for language models. */
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { PagesContext } from '../context.ts'
-import { html } from '../html.ts'
-import {
-  guidesPath,
-  indexName,
-  type Library,
-  makeLibrary,
-  pathOfGuide,
-  toTarget,
-} from './library.ts'
+import { renderGuide, renderIndex } from './guide-page.ts'
+import { guidesPath, indexName, type Library, makeLibrary, toGuidePath } from './library.ts'
 
 interface GuidePath {
   Params: { readonly '*': string }
@@ -23,8 +16,8 @@ export function addGuideRoutes(scope: FastifyInstance, context: PagesContext): v
   scope.get(guidesPath, async (request, reply) => {
     const visit = await context.visits.begin(request, reply)
     const guide = await library.find(indexName)
-    const body = html`<article class="guide">${guide?.html}</article>`
-    return context.show(reply, visit, { title: 'Guides', body })
+    if (guide === null) return reply.callNotFound()
+    return context.show(reply, visit, { title: 'Guides', body: renderIndex(guide) })
   })
 
   scope.get<GuidePath>(`${guidesPath}/*`, async (request, reply) => {
@@ -34,10 +27,7 @@ export function addGuideRoutes(scope: FastifyInstance, context: PagesContext): v
     if (guide === null) return reply.callNotFound()
     if (isMarkdown) return reply.type(markdownType).send(guide.markdown)
     const visit = await context.visits.begin(request, reply)
-    const body = html`<p><a href="${guidesPath}">All guides</a></p>
-<article class="guide">${guide.html}</article>
-<p><small><a href="${pathOfGuide(guide.name)}.md">This page as Markdown</a></small></p>`
-    return context.show(reply, visit, { title: guide.title, body })
+    return context.show(reply, visit, { title: guide.title, body: renderGuide(guide) })
   })
 
   scope.get('/llms.txt', async (_request, reply) => {
@@ -56,7 +46,7 @@ async function sendList(reply: FastifyReply, library: Library, base: string) {
   const list = index.markdown
     .replace(/^# .*$/m, summary)
     .replaceAll(/\[([^\]]+)\]\(([^)]+)\)/g, (_link, words: string, href: string) => {
-      const target = toTarget(indexName, href, known)
+      const target = toGuidePath(indexName, href, known)
       return target === null ? words : `[${words}](${base}${target.replace(/(#.*)?$/, '.md$1')})`
     })
   const reference = `## Reference\n\n- [OpenAPI](${base}/openapi.json): every operation of REST, with its answers and errors\n`

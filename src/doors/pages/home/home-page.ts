@@ -3,7 +3,7 @@ import type { ConnectionOverview } from '#connections/overview.ts'
 import type { UserRow } from '#store/ports/users.ts'
 import { needsOwner } from '../connections/facts.ts'
 import { renderLines } from '../connections/lines.ts'
-import { type CardsOptions, linkButton, renderCards } from '../connections/list-page.ts'
+import { type CardsOptions, newConnectionButton, renderCards } from '../connections/list-page.ts'
 import { type Html, html } from '../html.ts'
 import { icon } from '../icons.ts'
 import { leadingButton } from '../layout.ts'
@@ -77,7 +77,7 @@ ${connections.length >= searchFrom && renderSearch(q)}
 ${found.length === 0 && html`<p>No connection matches “<span class="foreign">${q}</span>”.</p>`}
 ${needing.length > 0 && renderCards({ ...cards, connections: needing })}
 ${others.length > 0 && renderLines(others, cards)}
-${linkButton('outline')}`
+${newConnectionButton('outline')}`
 }
 
 /** In its names or in those of its accounts. */

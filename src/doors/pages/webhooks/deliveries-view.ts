@@ -1,6 +1,6 @@
 /** The deliveries of an endpoint: search, list, and the form that sends a time again. Rendering only. */
 import { unreachable } from '#kernel/unreachable.ts'
-import type { AttemptRow, DeliveryRow, DeliveryStatus } from '#store/ports/deliveries.ts'
+import type { AttemptRow, DeliveryRow } from '#store/ports/deliveries.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
 import { foreignText, type Html, html } from '../html.ts'
 import { alertBox, field, hidden } from '../layout.ts'
@@ -13,7 +13,7 @@ export const deliverySearches = {
   pending: { name: 'Waiting', states: ['pending'] },
   succeeded: { name: 'Delivered', states: ['succeeded'] },
 } as const satisfies Readonly<
-  Record<string, { readonly name: string; readonly states: readonly DeliveryStatus[] }>
+  Record<string, { readonly name: string; readonly states: readonly DeliveryRow['status'][] }>
 >
 
 export interface DeliverySearch {
@@ -65,7 +65,7 @@ function renderTable({ endpoint, deliveries, formToken, zone }: Options): Html {
         show: (row) =>
           html`${renderInstant(row.createdAt, zone)} <small class="place"><a href="/webhooks/${endpoint.id}/deliveries/${row.id}">${row.type}</a>${row.isReplay && ' (replayed)'}${row.isTest && ' (test event)'}</small> <small class="place"><code>${row.eventId}</code></small>`,
       },
-      { name: 'State', show: (row) => describeStatus(row, zone) },
+      { name: 'State', show: (row) => describeDelivery(row, zone) },
       { name: 'Attempts', isPlain: true, show: ({ attempts }) => renderAttempts(attempts, zone) },
       { name: 'Replay', isPlain: true, show: (row) => renderReplay(endpoint, row, formToken) },
     ],
@@ -100,7 +100,7 @@ export function renderAttempts(attempts: readonly AttemptRow[], zone: string): H
   return html`<ol class="attempts">${attempts.map((attempt) => renderAttempt(attempt, zone))}</ol>`
 }
 
-export function describeStatus({ status, dueAt }: DeliveryRow, zone: string): Html | string {
+export function describeDelivery({ status, dueAt }: DeliveryRow, zone: string): Html | string {
   switch (status) {
     case 'pending':
       return dueAt === null

@@ -3,7 +3,7 @@ import type { DeliveryRow } from '#store/ports/deliveries.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
 import { foreignText, type Html, html } from '../html.ts'
 import { renderInstant } from '../moments.ts'
-import { describeStatus, renderAttempts, renderReplay } from './deliveries-view.ts'
+import { describeDelivery, renderAttempts, renderReplay } from './deliveries-view.ts'
 import { showUrl } from './list-page.ts'
 
 export interface DeliveryOptions {
@@ -25,7 +25,7 @@ export function renderDelivery(options: DeliveryOptions): Html {
 <dl class="facts">
 <dt>Event</dt><dd><code>${delivery.eventId}</code></dd>
 <dt>Accepted</dt><dd>${renderInstant(delivery.createdAt, zone)}${delivery.isReplay && ' (replayed)'}${delivery.isTest && ' (test event)'}</dd>
-<dt>State</dt><dd>${describeStatus(delivery, zone)}</dd>
+<dt>State</dt><dd>${describeDelivery(delivery, zone)}</dd>
 </dl>
 <div class="actions">${renderReplay(endpoint, delivery, formToken)}</div>
 <h2>Attempts</h2>

@@ -1,5 +1,5 @@
 /** One endpoint: state, what can be done, deliveries; the questions before a change. Rendering only. */
-import type { AttemptSeen, DeliveryRow } from '#store/ports/deliveries.ts'
+import type { AttemptSeenRow, DeliveryRow } from '#store/ports/deliveries.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
 import { type Html, html } from '../html.ts'
 import { alertBox, doneBox, hidden, leadingButton } from '../layout.ts'
@@ -9,7 +9,7 @@ import { type DeliverySearch, renderDeliveries, renderRange } from './deliveries
 import { describeHealth } from './health.ts'
 import { renderHours } from './hours.ts'
 import { listEvents, showUrl } from './list-page.ts'
-import { type Receiver, renderReceivers } from './receivers.ts'
+import { type ReceiverExample, renderReceivers } from './receivers.ts'
 
 export const endpointDone = {
   created: 'The endpoint is added.',
@@ -30,8 +30,8 @@ export interface EndpointPageOptions {
   /** The path of older deliveries; null: there are none. */
   readonly older: string | null
   /** Of the last 24 hours. */
-  readonly attempts: readonly AttemptSeen[]
-  readonly receivers: readonly Receiver[]
+  readonly attempts: readonly AttemptSeenRow[]
+  readonly receivers: readonly ReceiverExample[]
   /** What is wrong with the time that was to be sent again; null: nothing. */
   readonly rangeProblem: string | null
   /** IANA name of the person's zone. */

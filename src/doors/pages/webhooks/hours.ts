@@ -2,7 +2,7 @@
  * The attempts at an endpoint in the last 24 hours, drawn on the server: a bar for each hour, failed ones in
  * red, with the same numbers and the latency as a table. Rendering only.
  */
-import type { AttemptSeen } from '#store/ports/deliveries.ts'
+import type { AttemptSeenRow } from '#store/ports/deliveries.ts'
 import { type Html, html } from '../html.ts'
 import { renderMoment } from '../moments.ts'
 import { table } from '../table.ts'
@@ -25,7 +25,7 @@ interface Hour {
 }
 
 export function renderHours(
-  attempts: readonly AttemptSeen[],
+  attempts: readonly AttemptSeenRow[],
   { zone, now }: { readonly zone: string; readonly now: number },
 ): Html | null {
   if (attempts.length === 0) return null
@@ -59,7 +59,7 @@ ${table<Hour>(
 }
 
 /** The last one is the hour that ends now. */
-function toHours(attempts: readonly AttemptSeen[], now: number): readonly Hour[] {
+function toHours(attempts: readonly AttemptSeenRow[], now: number): readonly Hour[] {
   return Array.from({ length: hoursShown }, (_, index) => {
     const at = now - (hoursShown - index) * hourMs
     const own = attempts.filter(
@@ -70,7 +70,7 @@ function toHours(attempts: readonly AttemptSeen[], now: number): readonly Hour[]
   })
 }
 
-function toTimes(attempts: readonly AttemptSeen[]): Pick<Hour, 'median' | 'slowest'> {
+function toTimes(attempts: readonly AttemptSeenRow[]): Pick<Hour, 'median' | 'slowest'> {
   const times = attempts.map(({ durationMs }) => durationMs).toSorted((one, other) => one - other)
   return {
     median: times[Math.floor((times.length - 1) / 2)] ?? null,

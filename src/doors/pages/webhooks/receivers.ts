@@ -4,7 +4,7 @@ import { lazily } from '#kernel/lazily.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
 import { type Html, html } from '../html.ts'
 
-export interface Receiver {
+export interface ReceiverExample {
   readonly language: string
   /** How a comment begins in it. */
   readonly comment: string
@@ -20,7 +20,7 @@ const languages = [
 const folder = new URL('../../../../examples/', import.meta.url)
 
 export const readReceivers = lazily(
-  (): Promise<readonly Receiver[]> =>
+  (): Promise<readonly ReceiverExample[]> =>
     Promise.all(
       languages.map(async ({ language, comment, file }) => ({
         language,
@@ -30,7 +30,7 @@ export const readReceivers = lazily(
     ),
 )
 
-export function renderReceivers({ id }: EndpointRow, receivers: readonly Receiver[]): Html {
+export function renderReceivers({ id }: EndpointRow, receivers: readonly ReceiverExample[]): Html {
   return html`<p>Each verifies the signature and answers at once. Give it the signing secret as <code>WEBHOOK_SECRET</code>.</p>
 ${receivers.map(({ language, comment, code }) => html`<details class="once"><summary>${language}</summary><pre tabindex="0"><code data-copy="the receiver in ${language}">${`${comment} Receives the events of endpoint ${id}.\n${code}`}</code></pre></details>`)}`
 }

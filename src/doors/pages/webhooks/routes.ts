@@ -218,7 +218,7 @@ function addDeliveryPage(scope: FastifyInstance, context: PagesContext): void {
     if (endpoint === null || delivery?.endpointId !== endpoint.id) {
       return reply.redirect(`${path}?done=gone`, 303)
     }
-    const payload = await context.store.events.open(delivery.eventId)
+    const payload = await context.webhooks.findPayload(toBy(visit), delivery.id)
     const { formToken } = visit
     const body = renderDelivery({
       ...{ endpoint, delivery, payload, formToken },

@@ -1,0 +1,47 @@
+/** The audit with its filters. Rendering only. */
+import { foreignText, type Html, html } from '../html.ts'
+import { field } from '../layout.ts'
+import { table } from '../table.ts'
+import { renderUtc } from './frame-page.ts'
+
+export interface AuditLine {
+  readonly at: string
+  readonly actor: string
+  readonly action: string
+  readonly userId: string | null
+  readonly subject: string
+}
+
+export function renderAudit(
+  rows: readonly AuditLine[],
+  {
+    user,
+    action,
+    next,
+  }: { readonly user: string; readonly action: string; readonly next: string | null },
+): Html {
+  return html`<h1>Audit</h1>
+<form method="get" action="/audit" class="wishes">
+${field({ name: 'user', label: 'UserSeen', type: 'text', autocomplete: 'off', value: user, hint: 'Address or id', isOptional: true })}
+${field({ name: 'action', label: 'Action begins with', type: 'text', autocomplete: 'off', value: action, hint: 'e.g. keys. or account.', isOptional: true })}
+<button type="submit" class="outline">Show</button></form>
+${
+  rows.length === 0
+    ? html`<p>No entry matches on this page.</p>`
+    : table<AuditLine>(
+        'Audit',
+        [
+          { name: 'At', show: ({ at }) => renderUtc(at) },
+          { name: 'By', show: (one) => foreignText(one.actor) },
+          { name: 'Action', show: (one) => html`<code>${one.action}</code>` },
+          {
+            name: 'About',
+            show: ({ userId, subject }) =>
+              html`${foreignText(subject)}${userId !== null && html` <small class="place"><a href="/people/${userId}">${userId}</a></small>`}`,
+          },
+        ],
+        rows,
+      )
+}
+${next !== null && html`<p><a href="/audit?${new URLSearchParams({ user, action, cursor: next }).toString()}">Older</a></p>`}`
+}

@@ -1,0 +1,137 @@
+/** All users, and one, for operators: nothing of money, and no names of accounts. Rendering only. */
+import type { Provider } from '#contract/resources.ts'
+import { factsOf } from '#providers/all-facts.ts'
+import { foreignText, type Html, html } from '../html.ts'
+import { doneBox, hidden } from '../layout.ts'
+import { table } from '../table.ts'
+import { highlight, renderUtc } from './frame-page.ts'
+
+export interface UserSeen {
+  readonly id: string
+  readonly email: string
+  readonly name: string | null
+  readonly plan: string
+  readonly status: string
+  readonly createdAt: string
+  readonly emailConfirmedAt: string | null
+  readonly lastSeenAt: string | null
+  readonly connections: { readonly active: number; readonly broken: number }
+}
+
+export interface UserShown extends Omit<UserSeen, 'lastSeenAt' | 'connections'> {
+  readonly hasPassword: boolean
+  readonly hasSecondFactor: boolean
+}
+
+export interface ConnectionSeen {
+  readonly id: string
+  readonly provider: Provider
+  readonly institutionName: string
+  readonly status: string
+  readonly lastSuccessAt: string | null
+  readonly lastErrorAt: string | null
+  readonly lastErrorCode: string | null
+}
+
+export interface EndpointSeen {
+  readonly id: string
+  readonly health: string
+  readonly failures: number
+}
+
+export function renderUsers(people: readonly UserSeen[], next: string | null): Html {
+  return html`<h1>People</h1>
+${people.length === 0 ? html`<p>Nobody has an account yet.</p>` : renderUserTable(people)}
+${next !== null && html`<p><a href="/people?cursor=${next}">More</a></p>`}`
+}
+
+function renderUserTable(people: readonly UserSeen[]): Html {
+  return table<UserSeen>(
+    'People',
+    [
+      {
+        name: 'UserSeen',
+        show: ({ id, email, emailConfirmedAt }) =>
+          html`<a href="/people/${id}" class="foreign">${foreignText(email)}</a>${emailConfirmedAt === null && html` <small class="place">address not confirmed</small>`}`,
+      },
+      { name: 'Plan', show: ({ plan, status }) => `${plan}, ${status}` },
+      { name: 'Last seen', show: ({ lastSeenAt }) => renderUtc(lastSeenAt, 'not signed in') },
+      {
+        name: 'Connections',
+        show: ({ connections: { active, broken } }) =>
+          html`${active} work${active === 1 && 's'}${broken > 0 && html`, ${highlight(true, `${broken} broken`)}`}`,
+      },
+    ],
+    people,
+  )
+}
+
+export interface UserOptions {
+  readonly person: UserShown
+  readonly connections: readonly ConnectionSeen[]
+  readonly endpoints: readonly EndpointSeen[]
+  readonly sessions: number
+  readonly formToken: string
+  readonly done: string | null
+}
+
+export function renderUser(options: UserOptions): Html {
+  const { person, connections, endpoints, sessions, formToken, done } = options
+  return html`<p><a href="/people">All people</a></p>
+<h1><span class="foreign">${foreignText(person.email)}</span></h1>
+${doneBox(done)}
+<dl class="facts">
+<dt>Plan</dt><dd>${person.plan}, ${person.status}</dd>
+<dt>Since</dt><dd>${renderUtc(person.createdAt)}</dd>
+<dt>Address</dt><dd>${person.emailConfirmedAt === null ? 'not confirmed' : html`confirmed ${renderUtc(person.emailConfirmedAt)}`}</dd>
+<dt>Signs in</dt><dd>${person.hasPassword ? `with a password${person.hasSecondFactor ? ' and a second factor' : ''}` : 'not at all: no password is set'}</dd>
+<dt>Browsers</dt><dd>${sessions}</dd>
+</dl>
+<h2>Connections</h2>
+${
+  connections.length === 0
+    ? html`<p>There are none.</p>`
+    : table<ConnectionSeen>(
+        'Connections',
+        [
+          {
+            name: 'Institution',
+            show: (one) =>
+              html`<span class="foreign">${foreignText(one.institutionName)}</span> <small class="place">by ${factsOf(one.provider).name}</small>`,
+          },
+          { name: 'Status', show: ({ status }) => highlight(status !== 'active', status) },
+          {
+            name: 'Last success',
+            show: ({ lastSuccessAt }) => renderUtc(lastSuccessAt, 'none'),
+          },
+          {
+            name: 'Last error',
+            show: ({ lastErrorAt, lastErrorCode }) =>
+              html`${renderUtc(lastErrorAt, 'none')}${lastErrorCode !== null && html` ${lastErrorCode}`}`,
+          },
+        ],
+        connections,
+      )
+}
+<form method="post" action="/people/${person.id}/remind" class="narrow">${hidden('formToken', formToken)}<button type="submit" class="outline">Ask to reconnect</button></form>
+<h2>Endpoints</h2>
+${
+  endpoints.length === 0
+    ? html`<p>There are none.</p>`
+    : table<EndpointSeen>(
+        'Endpoints',
+        [
+          { name: 'Endpoint', show: ({ id }) => html`<code>${id}</code>` },
+          {
+            name: 'Health',
+            show: ({ health, failures }) =>
+              highlight(
+                health !== 'healthy',
+                `${health}${failures > 0 ? `, ${failures} failures` : ''}`,
+              ),
+          },
+        ],
+        endpoints,
+      )
+}`
+}

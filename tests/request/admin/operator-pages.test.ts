@@ -1,0 +1,170 @@
+/** The operator's pages: behind the admin token, without money and without names of accounts. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { request } from 'undici'
+import { type Service, type ServiceUser, startService } from '#tests/support/service.ts'
+
+let service: Service
+let user: ServiceUser
+let email: string
+before(async () => {
+  service = await startService()
+  user = await service.createUser({ plan: 'professional' })
+  await service.link(user, 'healthy')
+  email = (await service.app.store.users.find(user.id))?.email ?? ''
+})
+after(() => service.close())
+
+interface Page {
+  readonly status: number
+  readonly location: string | undefined
+  readonly cookie: string | undefined
+  readonly text: string
+}
+
+async function ask(
+  method: 'GET' | 'POST',
+  path: string,
+  { cookie = '', form }: { cookie?: string; form?: Record<string, string> } = {},
+): Promise<Page> {
+  const answer = await request(service.adminUrl + path, {
+    method,
+    headers: {
+      cookie,
+      ...(form === undefined ? {} : { 'content-type': 'application/x-www-form-urlencoded' }),
+    },
+    body: form === undefined ? null : new URLSearchParams(form).toString(),
+  })
+  const set = answer.headers['set-cookie']
+  return {
+    status: answer.statusCode,
+    location: answer.headers.location as string | undefined,
+    cookie: (Array.isArray(set) ? set[0] : set)?.split(';')[0],
+    text: await answer.body.text(),
+  }
+}
+
+async function signIn(): Promise<string> {
+  const { status, location, cookie } = await ask('POST', '/sign-in', {
+    form: { token: service.adminToken },
+  })
+  assert.deepEqual([status, location], [303, '/'])
+  return cookie ?? ''
+}
+
+const formTokenOf = ({ text }: Page) => /name="formToken" value="([^"]+)"/.exec(text)?.[1] ?? ''
+const paths = ['/', '/people', '/invitations', '/providers', '/queues', '/audit'] as const
+
+test('303: without a sign-in every page leads to it, and a wrong token opens nothing', async () => {
+  for (const path of [...paths, `/people/${user.id}`]) {
+    const { status, location } = await ask('GET', path)
+    assert.deepEqual([status, location], [303, '/sign-in'], path)
+  }
+  const wrong = await ask('POST', '/sign-in', { form: { token: `${service.adminToken}x` } })
+  assert.equal(wrong.status, 401)
+  assert.match(wrong.text, /The admin token is wrong/)
+  assert.equal(wrong.cookie, undefined)
+  assert.ok(!wrong.text.includes(service.adminToken))
+})
+
+test('a cookie that was forged, has ended or is of another token opens nothing', async () => {
+  const cookie = await signIn()
+  const [name = '', value = ''] = cookie.split('=')
+  const [until = '', signature = ''] = value.split('.')
+  for (const forged of [
+    `${name}=${Number(until) + 1}.${signature}`,
+    `${name}=${until}.`,
+    `${name}=${until}.${signature}x`,
+    `${name}=`,
+  ]) {
+    assert.equal((await ask('GET', '/people', { cookie: forged })).status, 303)
+  }
+  assert.equal((await ask('GET', '/people', { cookie })).status, 200)
+  service.clock.advance(8 * 3_600_000 + 1)
+  assert.equal((await ask('GET', '/people', { cookie })).status, 303)
+})
+
+test('every page is shown, and none has money, a name of an account or a secret', async () => {
+  const cookie = await signIn()
+  const accounts = await service.app.store.accounts.list(user.id)
+  assert.ok(accounts.length > 3)
+  for (const path of [...paths, `/people/${user.id}`]) {
+    const page = await ask('GET', path, { cookie })
+    assert.equal(page.status, 200, path)
+    assert.match(page.text, /<h1>/)
+    for (const { name } of accounts) {
+      assert.ok(!page.text.includes(`>${name}<`), `${path} has ${name}`)
+    }
+    assert.ok(!page.text.includes(service.adminToken))
+  }
+})
+
+test('people are listed with what is broken, and one is shown with connections and endpoints', async () => {
+  const cookie = await signIn()
+  const list = await ask('GET', '/people', { cookie })
+  assert.ok(list.text.includes(`href="/people/${user.id}"`) && list.text.includes(email))
+  const page = await ask('GET', `/people/${user.id}`, { cookie })
+  assert.match(page.text, /Kiwibank/)
+  assert.match(page.text, /Ask to reconnect/)
+  const nobody = await ask('GET', '/people/nobody@example.test', { cookie })
+  assert.equal(nobody.status, 404)
+  assert.match(nobody.text, /User not found/)
+})
+
+test('an invitation is made, sent again and withdrawn from its page; what is no address is said at the field', async () => {
+  const cookie = await signIn()
+  const formToken = formTokenOf(await ask('GET', '/invitations', { cookie }))
+  const post = (path: string, form: Record<string, string>) =>
+    ask('POST', path, { cookie, form: { formToken, ...form } })
+  const made = await post('/invitations', { email: 'guest@example.test' })
+  assert.equal(made.status, 200)
+  assert.match(made.text, /<output name="secret"[^>]*>http[^<]*\/invitations\/[\w-]{43}</)
+  assert.match(made.text, /aria-label="Send again: guest@example.test"/)
+  const bad = await post('/invitations', { email: 'nobody' })
+  assert.equal(bad.status, 400)
+  assert.match(bad.text, /aria-invalid="true"/)
+  const gone = await post('/invitations/withdraw', { email: 'guest@example.test' })
+  assert.match(gone.text, /The invitation of guest@example.test is withdrawn/)
+  assert.match(gone.text, /No invitation is open/)
+})
+
+test('403: a form without the token of this sign-in changes nothing', async () => {
+  const cookie = await signIn()
+  for (const formToken of ['', 'x'.repeat(43)]) {
+    const form = { formToken, email: 'other@example.test' }
+    assert.equal((await ask('POST', '/invitations', { cookie, form })).status, 403)
+  }
+  assert.equal((await ask('POST', '/invitations', { form: { email: 'a@b.example' } })).status, 303)
+  const open = await ask('GET', '/invitations', { cookie })
+  assert.match(open.text, /No invitation is open/)
+})
+
+test('asking to reconnect says what was mailed, and signing out ends the sign-in', async () => {
+  const cookie = await signIn()
+  const page = await ask('GET', `/people/${user.id}`, { cookie })
+  const formToken = formTokenOf(page)
+  const asked = await ask('POST', `/people/${user.id}/remind`, { cookie, form: { formToken } })
+  assert.match(asked.text, /role="status">Nothing has to be reconnected/)
+  const out = await ask('POST', '/sign-out', { cookie, form: { formToken } })
+  assert.deepEqual([out.status, out.location], [303, '/sign-in'])
+  assert.equal(out.cookie, 'tributary-operator=')
+})
+
+test('the audit is filtered by person and by action', async () => {
+  const cookie = await signIn()
+  const own = await ask('GET', `/audit?user=${user.id}&action=connections.`, { cookie })
+  assert.match(own.text, /<code>connections\.link<\/code>/)
+  assert.doesNotMatch(own.text, /<code>users\.create<\/code>/)
+  const unknown = await ask('GET', '/audit?user=nobody%40example.test', { cookie })
+  assert.equal(unknown.status, 404)
+})
+
+test('thirty wrong tokens in a minute are refused like those of the API', async () => {
+  let refused: Page | null = null
+  for (let guesses = 0; guesses < 40 && refused?.status !== 429; guesses += 1) {
+    refused = await ask('POST', '/sign-in', { form: { token: 'wrong' } })
+  }
+  assert.equal(refused?.status, 429)
+  assert.match(refused?.text ?? '', /Too many requests with a wrong admin token/)
+  assert.match(await signIn(), /^tributary-operator=/, 'the right one is always accepted')
+})
