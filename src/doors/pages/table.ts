@@ -30,7 +30,9 @@ ${columns.map((column, at) => html`${renderCell(column, row, at === 0)}\n`)}</tr
 
 function renderCell<Row>(column: TableColumn<Row>, row: Row, isFirst: boolean): Html {
   const { name, show, isPlain = false, className } = column
-  if (isFirst && !isPlain) return html`<th role="rowheader" scope="row">${show(row)}</th>`
+  if (isFirst && !isPlain) {
+    return html`<th role="rowheader" scope="row"${classOf(className)}>${show(row)}</th>`
+  }
   const label = !isPlain && html` data-label="${name}"`
   return html`<td role="cell"${label}${classOf(className)}>${show(row)}</td>`
 }

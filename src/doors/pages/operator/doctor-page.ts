@@ -19,11 +19,11 @@ export function renderFindings(label: string, findings: readonly Finding[]): Htm
   return table<Finding>(
     label,
     [
-      { name: 'What', show: ({ name }) => html`<span class="foreign">${foreignText(name)}</span>` },
+      { name: 'What', className: 'finding', show: ({ name }) => foreignText(name) },
       {
         name: 'Finding',
         show: ({ message, action, status }) =>
-          html`${highlight(status === 'error', foreignText(message, 500))}${action !== null && html` <small class="place">${foreignText(action, 500)}</small>`}`,
+          html`<span class="words">${highlight(status === 'error', foreignText(message, 500))}${action !== null && html` <small class="place">${foreignText(action, 500)}</small>`}</span>`,
       },
     ],
     findings,
