@@ -231,3 +231,25 @@ test('the admin API answers up to ninety days, and refuses other numbers and use
   const nobody = { id: '00000000-0000-4000-8000-000000000000' } as Person
   assert.equal((await readAdmin(nobody)).status, 404)
 })
+
+test('F30: requests over a limit are told apart from failures, with a scale, values for each day and a file', async () => {
+  const person = await world.addPerson()
+  const key = await addKey(person)
+  for (let count = 0; count < 4; count += 1) await ask('/v1/categories', key)
+  await ask('/v1/transactions?connectionId=none', key)
+  const jar = await world.enter(person)
+  const { text } = await jar.get('/usage')
+  assert.match(text, /<ul class="scale" aria-hidden="true"><li>5<\/li><li>3<\/li><li>0<\/li><\/ul>/)
+  assert.match(text, /<li class="limited">Over a limit \(429\)<\/li>/)
+  assert.match(
+    text,
+    /: 5\. Computed: 1, From the cache: 3, Over a limit \(429\): 0, Refused, failed or cut off: 1</,
+  )
+  assert.match(text, /<meter min="0" max="\d+" low="\d+" value="\d+" aria-label="Left of [^"]+">/)
+  const file = await jar.get('/usage/download')
+  assert.equal(file.headers['content-disposition'], 'attachment; filename="usage.csv"')
+  const lines = file.text.trim().split('\r\n')
+  assert.match(lines[0] ?? '', /day,requests,hit,miss,bypass,limited,refused,failed,disconnected$/)
+  assert.equal(lines.length, 31)
+  assert.match(lines.at(-1) ?? '', /^\d{4}-\d\d-\d\d,5,3,1,0,0,1,0,0$/)
+})

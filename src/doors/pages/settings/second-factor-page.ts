@@ -1,6 +1,7 @@
 /** The pages of the second factor: set up, recovery codes, switching off. Rendering only. */
 import type { SetUp } from '#auth/sign-in/second-factor.ts'
 import { type Html, html } from '../html.ts'
+import { icon } from '../icons.ts'
 import { alertBox, field, hidden, leadingButton } from '../layout.ts'
 import { renderQrCode } from './qr-code.ts'
 
@@ -59,6 +60,7 @@ function renderCodes(codes: readonly string[]): Html {
 <h2 id="codes">Your recovery codes</h2>
 <p>Keep them where you find them without your phone. They are not shown again, and former ones no longer work.</p>
 <pre><output name="secret" data-copy="the recovery codes">${codes.join('\n')}</output></pre>
+<p class="downloads">${icon('download')}<a href="data:text/plain;charset=utf-8,${encodeURIComponent(`${codes.join('\r\n')}\r\n`)}" download="tributary-recovery-codes.txt">Save them as a file</a></p>
 </section>`
 }
 

@@ -16,8 +16,14 @@ const step = 10
 const parts = [
   ['computed', 'Computed', ({ MISS, BYPASS }: UsageResults) => MISS + BYPASS],
   ['cached', 'From the cache', ({ HIT }: UsageResults) => HIT],
-  ['turned-away', 'Refused, failed or cut off', countUnanswered],
+  ['limited', 'Over a limit (429)', ({ limited }: UsageResults) => limited],
+  ['turned-away', 'Refused, failed or cut off', countFailed],
 ] as const
+
+/** Without those over a limit: a program that asks too often is no failure. */
+function countFailed(results: UsageResults): number {
+  return countUnanswered(results) - results.limited
+}
 
 /** Requests that got no data. */
 export function countUnanswered({ limited, refused, failed, disconnected }: UsageResults): number {
@@ -29,14 +35,21 @@ export function renderChart({ days, from, to, requests }: UsageReport): Html {
   const title = `Requests by day from ${toDayText(from)} to ${toDayText(to)}: ${toText(requests)} in all, at most ${toText(most)} on a day`
   return html`<figure class="plot">
 <figcaption>Most on one day: <strong>${toText(most)}</strong></figcaption>
+<div class="scaled"><ul class="scale" aria-hidden="true"><li>${toText(most)}</li>${most > 1 && html`<li>${toText(Math.round(most / 2))}</li>`}<li>0</li></ul>
 <svg role="img" aria-labelledby="plot-title" viewBox="0 0 ${days.length * step} ${height}" preserveAspectRatio="none" width="100%" height="128">
 <title id="plot-title">${title}</title>
 <line class="ground" x1="0" x2="${days.length * step}" y1="${height}" y2="${height}"></line>
-${days.map(({ results }, at) => renderBar(results, at * step + (step - barWidth) / 2, most))}
-</svg>
+${days.map((day, at) => renderDay(day, at * step, most))}
+</svg></div>
 <div class="span"><span>${renderUsageDay(from)}</span><span>${renderUsageDay(to)}</span></div>
 <ul class="legend">${parts.map(([name, words]) => html`<li class="${name}">${words}</li>`)}</ul>
 </figure>`
+}
+
+/** The whole day answers to the pointer, also where its bar is low. */
+function renderDay(day: UsageReport['days'][number], x: number, most: number): Html {
+  const told = parts.map(([, words, count]) => `${words}: ${toText(count(day.results))}`)
+  return html`<g><title>${`${toDayText(day.day)}: ${toText(day.requests)}. ${told.join(', ')}`}</title><rect class="hover" x="${x}" y="0" width="${step}" height="${height}"></rect>${renderBar(day.results, x + (step - barWidth) / 2, most)}</g>`
 }
 
 function renderBar(results: UsageResults, x: number, most: number): readonly Html[] {
@@ -60,10 +73,13 @@ function round(value: number): string {
 const dayColumns: readonly TableColumn<UsageReport['days'][number]>[] = [
   { name: 'Day', show: ({ day }) => renderUsageDay(day) },
   { name: 'Requests', show: ({ requests }) => toText(requests) },
-  ...parts.map(([, name, count]) => ({
-    name,
-    show: ({ results }: { readonly results: UsageResults }) => toText(count(results)),
-  })),
+  { name: 'Computed', show: ({ results }) => toText(results.MISS + results.BYPASS) },
+  { name: 'From the cache', show: ({ results }) => toText(results.HIT) },
+  {
+    name: 'Refused, failed or cut off',
+    show: ({ results }) => toText(countUnanswered(results)),
+  },
+  { name: 'Of these over a limit', show: ({ results }) => toText(results.limited) },
 ]
 
 export function renderDayTable({ days }: UsageReport): Html {

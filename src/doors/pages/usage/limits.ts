@@ -47,9 +47,14 @@ const limitColumns: readonly TableColumn<LimitRow>[] = [
 
 function toRow({ kind, name, left }: ReaderLimits): LimitRow {
   return {
-    head: html`<span class="foreign">${foreignText(name)}</span> <small class="place">${kind}</small>`,
+    head: html`<span class="foreign">${foreignText(name)}</span> <small class="place">${kind}</small><span class="place">${buckets.map((bucket) => renderBucket(bucket, left[bucket]))}</span>`,
     cell: (bucket) => describeWindow(left[bucket]),
   }
+}
+
+function renderBucket(bucket: Bucket, state: WindowState | null): Html | null {
+  if (state === null || state.limit === 0) return null
+  return renderMeter(state.remaining, state.limit, `Left of ${nameBucket(bucket)}`)
 }
 
 function describeWindow(state: WindowState | null): string {
@@ -60,6 +65,10 @@ function describeWindow(state: WindowState | null): string {
   return `${left}, all again in ${toWait(Math.max(1, Math.ceil(state.resetMs / 1000)))}`
 }
 
+/** What is left, for the eye; words say the same. */
+const renderMeter = (left: number, whole: number, label: string): Html =>
+  html`<meter min="0" max="${whole}" low="${Math.floor(whole / 5)}" value="${left}" aria-label="${label}"></meter>`
+
 const spans: Readonly<Record<number, string>> = { 60: 'minute', 3600: 'hour' }
 
 /** The words for the time of a window. */
@@ -69,7 +78,7 @@ function renderProviders({ providers }: LimitsLeft): Html | null {
   if (providers.length === 0) return null
   return html`<h2>At the providers</h2>
 <p>These providers limit how often they may be asked. Answers from the cache cost nothing there.</p>
-<ul>${providers.map(({ provider, left }) => html`<li>${nameProvider(provider)}: ${left === null ? 'not known now' : html`<strong>${toText(left.left)}</strong> of ${toText(left.calls)} requests left in this ${toSpan(left.windowSeconds)}, ${left.isShared ? 'for everybody on this server' : 'for your own key'}`}.</li>`)}</ul>`
+<ul>${providers.map(({ provider, left }) => html`<li>${nameProvider(provider)}: ${left === null ? 'not known now' : html`<strong>${toText(left.left)}</strong> of ${toText(left.calls)} requests left in this ${toSpan(left.windowSeconds)}, ${left.isShared ? 'for everybody on this server' : 'for your own key'}`}.${left !== null && html` ${renderMeter(left.left, left.calls, `Left at ${nameProvider(provider)}`)}`}</li>`)}</ul>`
 }
 
 function nameProvider(provider: Provider): string {

@@ -4,6 +4,7 @@ import type { UsageDoor, UsageOperation, UsageResult } from '#contract/usage.ts'
 import type { LimitsLeft } from '#usage/limits-left.ts'
 import type { UsageReport } from '#usage/report.ts'
 import { type Html, html } from '../html.ts'
+import { icon } from '../icons.ts'
 import { leadingButton } from '../layout.ts'
 import { type TableColumn, table } from '../table.ts'
 import { countUnanswered, renderChart, renderDayTable } from './chart.ts'
@@ -34,6 +35,7 @@ function renderCounts(report: UsageReport): Html {
   return html`<p><strong>${toText(report.requests)}</strong> ${report.requests === 1 ? 'request' : 'requests'} in the last ${report.days.length} days. Days are those of ${report.timezone}; the newest requests may be ten seconds behind.</p>
 ${renderChart(report)}
 ${renderDayTable(report)}
+<p class="downloads">${icon('download')}Each day by result: <a href="/usage/download" download>CSV</a></p>
 <h2>By operation</h2>
 ${table('Requests by operation', operationColumns, report.operations, 'numbers')}
 <h2>By result</h2>
