@@ -76,6 +76,10 @@ function splitNull(schema: Schema): { readonly schema: Schema; readonly isNullab
   return { schema: { ...schema, type: rest[0] }, isNullable: rest.length < kinds.length }
 }
 
+/** A field that an answer has only where it was asked for. */
+const isAbsent = (name: string, required: readonly string[] | undefined): boolean =>
+  !(required ?? []).includes(name)
+
 // ---- TypeScript
 
 function toTypeScript(name: string, given: Schema): string {
@@ -111,12 +115,13 @@ const toOpenUnion = (values: readonly (string | null)[]) => {
   return `${known.join('')}\n  | (string & {})`
 }
 
-const toFields = ({ properties = {} }: Schema, indent: string) =>
+const toFields = ({ properties = {}, required }: Schema, indent: string) =>
   Object.entries(properties)
     .map(([name, schema]) => {
       const text = `${describe(schema)}${isMinorUnits(name, schema) ? ' As text.' : ''}`
       const comment = text === '' ? '' : `${indent}/** ${text} */\n`
-      return `${comment}${indent}readonly ${name}: ${toTypeScript(name, schema)}`
+      const mark = isAbsent(name, required) ? '?' : ''
+      return `${comment}${indent}readonly ${name}${mark}: ${toTypeScript(name, schema)}`
     })
     .join('\n')
 
@@ -193,17 +198,20 @@ function toClass(name: string, schema: Schema): string {
       value.type === 'object'
         ? { type: `${name}Rows`, read: `${name}Rows.of` }
         : toPython(key, value)
-    return { key, attribute: toSnake(key), description: describe(value), ...field }
+    const named = { key, attribute: toSnake(key), description: describe(value) }
+    if (!isAbsent(key, schema.required)) return { ...named, ...field, isAbsent: false }
+    const type = `${field.type.replace(/ \| None$/, '')} | None = None`
+    const by = /^(?:same|optional\()/.test(field.read) ? field.read : `optional(${field.read})`
+    return { ...named, type, read: by, isAbsent: true }
   })
   const attributes = read.map(
     ({ attribute, type, description }) =>
       `    ${attribute}: ${type}${description === '' ? '' : `\n    """${description}"""`}`,
   )
-  const readers = read.map(({ key, attribute, read: by }) =>
-    by === 'same'
-      ? `            ${attribute}=raw["${key}"],`
-      : `            ${attribute}=${by}(raw["${key}"]),`,
-  )
+  const readers = read.map(({ key, attribute, read: by, isAbsent: mayLack }) => {
+    const value = mayLack ? `raw.get("${key}")` : `raw["${key}"]`
+    return `            ${attribute}=${by === 'same' ? value : `${by}(${value})`},`
+  })
   return `${nested.map((text) => `${text}\n\n\n`).join('')}@dataclass(frozen=True, slots=True, kw_only=True)
 class ${name}:
     """${describe(schema) || 'The rows of an event.'}"""
@@ -223,17 +231,25 @@ ${readers.join('\n')}
 const toLiteral = (name: string, values: readonly (string | null)[]) =>
   `${name} = Union[Literal[${values.map((value) => `"${value}"`).join(', ')}], str]`
 
+/** A class stands before those that use it. */
+function sortByUse(classes: readonly (readonly [string, Schema])[]) {
+  const sorted: (readonly [string, Schema])[] = []
+  const place = (one: readonly [string, Schema]) => {
+    if (sorted.includes(one)) return
+    const text = JSON.stringify(one[1])
+    for (const other of classes) if (text.includes(`schemas/${other[0]}"`)) place(other)
+    sorted.push(one)
+  }
+  for (const one of classes) place(one)
+  return sorted
+}
+
 function makePython(): string {
   const enums = models.flatMap(([name, { enum: values }]) =>
     values === undefined ? [] : [toLiteral(name, values)],
   )
   const classes = models.filter(([, schema]) => schema.enum === undefined)
-  const used = (name: string) =>
-    classes.findIndex(([, schema]) => JSON.stringify(schema).includes(`schemas/${name}"`))
-  // A class stands before those that use it.
-  const sorted = classes.toSorted(
-    ([one], [other]) => Number(used(one) < 0) - Number(used(other) < 0),
-  )
+  const sorted = sortByUse(classes)
   return `"""${head}"""
 
 # fmt: off

@@ -40,6 +40,10 @@ export interface Connection {
   readonly lastRefreshedAt: string | null
   /** When the connection was made. */
   readonly createdAt: string
+  /** By kind of data, those that the connection has. Only with `include=freshness`. */
+  readonly freshness?: Freshness
+  /** When the consent ends; null: the provider does not say. Only with `include=freshness`. */
+  readonly consentExpiresAt?: string | null
 }
 
 /** Who supplies the data: AU banking, NZ banking, brokerage, Up (an AU bank). */
@@ -65,6 +69,40 @@ export type ConnectionStatus =
   | 'revoked'
   | (string & {})
 
+/** By kind of data, those that the connection has. Only with `include=freshness`. */
+export interface Freshness {
+  /** How fresh one kind of data is. */
+  readonly balances?: KindFreshness
+  /** How fresh one kind of data is. */
+  readonly transactions?: KindFreshness
+  /** How fresh one kind of data is. */
+  readonly holdings?: KindFreshness
+  /** How fresh one kind of data is. */
+  readonly trades?: KindFreshness
+}
+
+/** How fresh one kind of data is. */
+export interface KindFreshness {
+  /** When the institution last updated it, as the provider says; null: it does not. */
+  readonly asOf: string | null
+  /** When this service last read it by itself; null: it reads it when you ask. */
+  readonly readAt: string | null
+  /** When the last background read failed; null: it did not. */
+  readonly failedAt: string | null
+  /** Why a background read failed. */
+  readonly error: ReadError | null
+  /** When this service reads it by itself again; null: not planned. */
+  readonly nextReadAt: string | null
+}
+
+/** Why a background read failed. */
+export interface ReadError {
+  /** Why, as a code. */
+  readonly code: string
+  /** Why, in a sentence. */
+  readonly message: string
+}
+
 /** A bank or brokerage account. */
 export interface Account {
   /** Id of the account. */
@@ -83,6 +121,10 @@ export interface Account {
   readonly accountNumber: string | null
   /** ISO 4217 currency code (brokerages: also the code of a coin). */
   readonly currency: string
+  /** By kind of data, those that the connection has. Only with `include=freshness`. */
+  readonly freshness?: Freshness
+  /** When the consent ends; null: the provider does not say. Only with `include=freshness`. */
+  readonly consentExpiresAt?: string | null
 }
 
 /** Kind of account. */

@@ -5,7 +5,7 @@
  */
 import { z } from 'zod'
 import type { ErrorName } from './errors.ts'
-import { accountPages, dateText, idList, idText, rowPages, uuidList } from './query.ts'
+import { accountPages, dateText, idList, idText, included, rowPages, uuidList } from './query.ts'
 import {
   Account,
   Balance,
@@ -81,13 +81,13 @@ export const listConnections = define({
   tag: 'Connections',
   title: 'List connections',
   description: 'Every linked institution, newest first, with the state of its consent.',
-  query: z.object({}),
+  query: z.object({ include: included }),
   reply: list(Connection).meta({ id: 'ConnectionList' }),
   bucket: 'cheap',
   cacheSeconds: 60,
   access: 'api',
   scope: 'mcp:read',
-  errors: [],
+  errors: ['invalid_params'],
   tool: tools.connectionsTool,
 })
 
@@ -97,7 +97,7 @@ export const listAccounts = define({
   tag: 'Connections',
   title: 'List accounts',
   description: 'Every bank and brokerage account, ordered by name.',
-  query: z.object(accountPages.query),
+  query: z.object({ ...accountPages.query, include: included }),
   reply: page(Account).meta({ id: 'AccountPage' }),
   totalWhileMore: true,
   bucket: 'cheap',

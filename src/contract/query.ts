@@ -60,6 +60,16 @@ export const accountPages = pagesOf(50, 200)
 /** The page parameters of transactions and trades. */
 export const rowPages = pagesOf(200, 500)
 
+/** What an answer has beyond its plain form (reading R40). */
+export const included = z
+  .literal('freshness', 'must be freshness')
+  .meta({
+    description: '`freshness`: how fresh each kind of data is, and when the consent ends.',
+    schema: { type: 'string', enum: ['freshness'] },
+    example: 'freshness',
+  })
+  .optional()
+
 /** An id that is looked up as given: text that is not a UUID is not found (reading R12). */
 export const idText = (description: string) =>
   z

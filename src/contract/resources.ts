@@ -71,6 +71,49 @@ export const TradeType = z
   .meta({ id: 'TradeType', description: 'Kind of trade.' })
 export type TradeType = z.infer<typeof TradeType>
 
+const ReadError = z
+  .object({ code: text('Why, as a code.'), message: text('Why, in a sentence.') })
+  .meta({ id: 'ReadError', description: 'Why a background read failed.' })
+
+const KindFreshness = z
+  .object({
+    asOf: timestamp(
+      'When the institution last updated it, as the provider says; null: it does not.',
+    ).nullable(),
+    readAt: timestamp(
+      'When this service last read it by itself; null: it reads it when you ask.',
+    ).nullable(),
+    failedAt: timestamp('When the last background read failed; null: it did not.').nullable(),
+    error: ReadError.nullable(),
+    nextReadAt: timestamp(
+      'When this service reads it by itself again; null: not planned.',
+    ).nullable(),
+  })
+  .meta({ id: 'KindFreshness', description: 'How fresh one kind of data is.' })
+
+const Freshness = z
+  .object({
+    balances: KindFreshness.optional(),
+    transactions: KindFreshness.optional(),
+    holdings: KindFreshness.optional(),
+    trades: KindFreshness.optional(),
+  })
+  .meta({
+    id: 'Freshness',
+    description: 'By kind of data, those that the connection has. Only with `include=freshness`.',
+  })
+export type Freshness = z.infer<typeof Freshness>
+
+/** What `include=freshness` adds to a connection and to an account (reading R40). */
+const freshnessFields = {
+  freshness: Freshness.optional(),
+  consentExpiresAt: timestamp(
+    'When the consent ends; null: the provider does not say. Only with `include=freshness`.',
+  )
+    .nullable()
+    .optional(),
+}
+
 export const Connection = z
   .object({
     id: connectionId,
@@ -84,6 +127,7 @@ export const Connection = z
       'Last successful refresh as the provider reports it; where it reports none, our last successful read. Null when nothing is known.',
     ).nullable(),
     createdAt: timestamp('When the connection was made.'),
+    ...freshnessFields,
   })
   .meta({ id: 'Connection', description: 'A link to one institution through one provider.' })
 export type Connection = z.infer<typeof Connection>
@@ -108,6 +152,7 @@ export const Account = z
         example: 'xxxx4321',
       }),
     currency,
+    ...freshnessFields,
   })
   .meta({ id: 'Account', description: 'A bank or brokerage account.' })
 export type Account = z.infer<typeof Account>

@@ -4,6 +4,7 @@ import type { z } from 'zod'
 import type { listAccounts } from '#contract/operations.ts'
 import type { Account, Pagination } from '#contract/resources.ts'
 import type { AccountRow } from '#store/ports/accounts.ts'
+import { readFreshness } from './freshness.ts'
 import { type ReadContext, type ReadOptions, type ReadResult, whole } from './read-context.ts'
 import { sortAccounts } from './sort-accounts.ts'
 
@@ -14,11 +15,13 @@ export function makeListAccounts(options: ReadOptions) {
     query: AccountsRequest,
     context: ReadContext,
   ): Promise<ReadResult<{ data: Account[]; pagination: Pagination }>> => {
-    const { limit, offset } = query
-    const rows = await options.store.accounts.list(context.caller.userId)
+    const { limit, offset, include } = query
+    const { userId } = context.caller
+    const rows = await options.store.accounts.list(userId)
+    const fresh = include === undefined ? null : await readFreshness(options, userId)
     const data = sortAccounts(rows)
       .slice(offset, offset + limit)
-      .map(toAccount)
+      .map((row) => ({ ...toAccount(row), ...fresh?.get(row.connectionId) }))
     const total = rows.length
     return whole({
       data,

@@ -1,18 +1,29 @@
 /** The user's connections, newest first, except those being deleted. */
+import type { z } from 'zod'
+import type { listConnections } from '#contract/operations.ts'
 import type { Connection } from '#contract/resources.ts'
 import { hideNumberShapes } from '#kernel/account-numbers.ts'
 import { toIso } from '#kernel/time.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
+import { readFreshness } from './freshness.ts'
 import { type ReadContext, type ReadOptions, type ReadResult, whole } from './read-context.ts'
 import { categoryOf } from './target.ts'
 
+export type ConnectionsRequest = z.output<typeof listConnections.query>
+
 export function makeListConnections(options: ReadOptions) {
   return async (
-    _query: unknown,
+    { include }: ConnectionsRequest,
     context: ReadContext,
   ): Promise<ReadResult<{ data: Connection[] }>> => {
-    const rows = await options.store.connections.list(context.caller.userId)
-    return whole({ data: rows.flatMap((row) => toConnection(row) ?? []) })
+    const { userId } = context.caller
+    const rows = await options.store.connections.list(userId)
+    const fresh = include === undefined ? null : await readFreshness(options, userId)
+    const data = rows.flatMap((row) => {
+      const connection = toConnection(row)
+      return connection === null ? [] : [{ ...connection, ...fresh?.get(row.id) }]
+    })
+    return whole({ data })
   }
 }
 

@@ -72,6 +72,7 @@ const securityScheme: JsonObject = {
 const pathParameters: JsonObject = Object.fromEntries(
   Object.entries({
     user: 'Id or e-mail address of a user; compared case-insensitively.',
+    email: 'E-mail address; compared case-insensitively.',
     agent: 'Id of a connected agent.',
     session: 'Id of a signed-in browser.',
     key: 'Id of a key.',

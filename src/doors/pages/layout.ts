@@ -118,7 +118,7 @@ function markCurrent(path: string, target: string): Html | false {
 
 function renderAccountLinks({ user, formToken }: NonNullable<PageOptions['visit']>): Html {
   if (user === null) {
-    return html`<nav class="account" aria-label="Account"><ul><li><a href="/guides">Guides</a></li><li><a href="/doc">Docs</a></li><li><a href="/sign-in">Sign in</a></li></ul></nav>`
+    return html`<nav class="account" aria-label="Account"><ul><li><a href="/doc">Docs</a></li><li><a href="/sign-in">Sign in</a></li></ul></nav>`
   }
   return html`<div class="person">
 <details class="menu">

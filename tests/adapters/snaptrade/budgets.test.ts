@@ -64,6 +64,7 @@ test('nine calls a minute about an account are made, the tenth is refused with t
     kind: 'throttled',
     retryAfterSeconds: 40,
     detail: 'our own budget of SnapTrade requests for this account is used up',
+    isOwnBudget: true,
   })
   assert.equal(side.emulator.requests.length, 9)
   // Another account, and the lists, are not affected.

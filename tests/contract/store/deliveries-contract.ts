@@ -262,7 +262,9 @@ export function testDeliveries(store: StoreOf): void {
       userId: user.id,
       position: 1,
       status: 'succeeded',
+      type: 'transactions.synced',
       isReplay: false,
+      isTest: false,
       createdAt: now,
       dueAt: null,
       attempts: [

@@ -36,6 +36,7 @@ const confirmed = { decision: 'confirm' }
 const forms: Readonly<Record<string, Form>> = {
   '/confirm-address': { back: '/' },
   '/welcome/made-up-data': { back: '/welcome' },
+  '/welcome/first-key': { back: '/welcome', isSensitive: true },
   '/consent/{id}': { fields: { decision: 'allow', scope: 'mcp:read' }, isSensitive: true },
   '/connections/new': { fields: { provider: 'up', upToken: 'up:yeah:unknown' } },
   '/connections/waiting/{link}': { back: '/connections' },
@@ -53,6 +54,7 @@ const forms: Readonly<Record<string, Form>> = {
   '/webhooks/{id}/enable': { back: '/webhooks' },
   '/webhooks/{id}/disable': { back: '/webhooks' },
   '/webhooks/{id}/deliveries/{id}/replay': { back: '/webhooks' },
+  '/webhooks/{id}/replay': { back: '/webhooks' },
   '/webhooks/{id}/rotate': { fields: confirmed, back: '/webhooks', isSensitive: true },
   '/webhooks/{id}/remove': { fields: confirmed, back: '/webhooks' },
   '/settings': { fields: { password, newPassword: 'staple correct battery' } },

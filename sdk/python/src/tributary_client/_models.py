@@ -20,157 +20,76 @@ TradeType = Union[Literal["buy", "sell", "dividend", "split", "transfer", "fee",
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TransactionEvent:
-    """A posted bank transaction in an event."""
+class ReadError:
+    """Why a background read failed."""
 
-    id: str
-    """Id of the transaction, as in /v1/transactions."""
-    object: str
-    amount: int
-    """In the smallest unit of the currency, negative for debits. It has every digit and may exceed 2^53: do not parse it as a float."""
-    currency: str
-    """Currency code in lower case."""
-    status: str
-    description: str
-    """The bank's text."""
-    direction: str
-    """Matches the sign of amount."""
-    class_: str
-    """Kind of transaction, as the provider names it; the values are not enumerated."""
-    account_id: str
-    """Id of the account, as in /v1/accounts."""
-    account_name: str
-    """Display name of the account."""
-    account: str
-    """Display name of the account."""
-    local_date: dt.date
-    """The day in the user's time zone."""
-    transaction_date: str
-    """ISO 8601: when it was made."""
-    post_date: str
-    """ISO 8601: when it was posted."""
-    merchant_name: str | None
-    """Merchant, where known."""
-    category: str | None
-    """Category key, see /v1/categories."""
-    merchant_category_code: str | None
-    """MCC, where known."""
-    reference: str | None
-    """Reference, where the provider has one."""
-    extended_description: str | None
-    """Further text of the bank, where there is one."""
+    code: str
+    """Why, as a code."""
+    message: str
+    """Why, in a sentence."""
     raw: Mapping[str, Any]
     """As it was received, with fields that this version does not know."""
 
     @classmethod
-    def of(cls, raw: Mapping[str, Any]) -> "TransactionEvent":
+    def of(cls, raw: Mapping[str, Any]) -> "ReadError":
         return cls(
-            id=raw["id"],
-            object=raw["object"],
-            amount=raw["amount"],
-            currency=raw["currency"],
-            status=raw["status"],
-            description=raw["description"],
-            direction=raw["direction"],
-            class_=raw["class"],
-            account_id=raw["account_id"],
-            account_name=raw["account_name"],
-            account=raw["account"],
-            local_date=to_date(raw["local_date"]),
-            transaction_date=raw["transaction_date"],
-            post_date=raw["post_date"],
-            merchant_name=raw["merchant_name"],
-            category=raw["category"],
-            merchant_category_code=raw["merchant_category_code"],
-            reference=raw["reference"],
-            extended_description=raw["extended_description"],
+            code=raw["code"],
+            message=raw["message"],
             raw=raw,
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class EventMetadata:
-    """The sync and the place of this event in it."""
+class KindFreshness:
+    """How fresh one kind of data is."""
 
-    sync_run_id: str | None
-    """The sync that found the rows. Null in a test event and in a replay."""
-    new_count: int
-    """New rows of the whole sync, in all of its chunks."""
-    updated_count: int
-    """Changed rows of the whole sync, in all of its chunks."""
-    chunk: int
-    """Number of this chunk, from 1."""
-    total_chunks: int
-    """Chunks of the sync."""
+    as_of: dt.datetime | None
+    """When the institution last updated it, as the provider says; null: it does not."""
+    read_at: dt.datetime | None
+    """When this service last read it by itself; null: it reads it when you ask."""
+    failed_at: dt.datetime | None
+    """When the last background read failed; null: it did not."""
+    error: ReadError | None
+    """Why a background read failed."""
+    next_read_at: dt.datetime | None
+    """When this service reads it by itself again; null: not planned."""
     raw: Mapping[str, Any]
     """As it was received, with fields that this version does not know."""
 
     @classmethod
-    def of(cls, raw: Mapping[str, Any]) -> "EventMetadata":
+    def of(cls, raw: Mapping[str, Any]) -> "KindFreshness":
         return cls(
-            sync_run_id=raw["sync_run_id"],
-            new_count=raw["new_count"],
-            updated_count=raw["updated_count"],
-            chunk=raw["chunk"],
-            total_chunks=raw["total_chunks"],
+            as_of=optional(to_datetime)(raw["asOf"]),
+            read_at=optional(to_datetime)(raw["readAt"]),
+            failed_at=optional(to_datetime)(raw["failedAt"]),
+            error=optional(ReadError.of)(raw["error"]),
+            next_read_at=optional(to_datetime)(raw["nextReadAt"]),
             raw=raw,
         )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class TradeEvent:
-    """A trade in an event."""
+class Freshness:
+    """By kind of data, those that the connection has. Only with `include=freshness`."""
 
-    id: str
-    """Id of the trade, as in /v1/trades; opaque."""
-    object: str
-    account_id: str
-    """Id of the account, as in /v1/accounts."""
-    account_name: str
-    """Display name of the account."""
-    symbol: str
-    """Ticker."""
-    name: str | None
-    """Name of the security."""
-    type: TradeType
-    """Kind of trade."""
-    quantity: Decimal
-    """Number of units. Exact decimal text: parse it as a decimal, never as a float."""
-    price: Decimal
-    """Price per unit. Exact decimal text: parse it as a decimal, never as a float."""
-    currency: str
-    """Currency code in upper case."""
-    total_amount: Decimal
-    """Total amount. Exact decimal text: parse it as a decimal, never as a float."""
-    fees: Decimal | None
-    """Fees. Exact decimal text: parse it as a decimal, never as a float."""
-    trade_date: dt.date | dt.datetime
-    """YYYY-MM-DD or a full ISO datetime, depending on the broker."""
-    settlement_date: dt.date | dt.datetime | None
-    """As trade_date."""
-    description: str | None
-    """The broker's text."""
+    balances: KindFreshness | None = None
+    """How fresh one kind of data is."""
+    transactions: KindFreshness | None = None
+    """How fresh one kind of data is."""
+    holdings: KindFreshness | None = None
+    """How fresh one kind of data is."""
+    trades: KindFreshness | None = None
+    """How fresh one kind of data is."""
     raw: Mapping[str, Any]
     """As it was received, with fields that this version does not know."""
 
     @classmethod
-    def of(cls, raw: Mapping[str, Any]) -> "TradeEvent":
+    def of(cls, raw: Mapping[str, Any]) -> "Freshness":
         return cls(
-            id=raw["id"],
-            object=raw["object"],
-            account_id=raw["account_id"],
-            account_name=raw["account_name"],
-            symbol=raw["symbol"],
-            name=raw["name"],
-            type=raw["type"],
-            quantity=to_decimal(raw["quantity"]),
-            price=to_decimal(raw["price"]),
-            currency=raw["currency"],
-            total_amount=to_decimal(raw["total_amount"]),
-            fees=optional(to_decimal)(raw["fees"]),
-            trade_date=to_date_or_datetime(raw["trade_date"]),
-            settlement_date=optional(to_date_or_datetime)(raw["settlement_date"]),
-            description=raw["description"],
+            balances=optional(KindFreshness.of)(raw.get("balances")),
+            transactions=optional(KindFreshness.of)(raw.get("transactions")),
+            holdings=optional(KindFreshness.of)(raw.get("holdings")),
+            trades=optional(KindFreshness.of)(raw.get("trades")),
             raw=raw,
         )
 
@@ -197,6 +116,10 @@ class Connection:
     """Last successful refresh as the provider reports it; where it reports none, our last successful read. Null when nothing is known."""
     created_at: dt.datetime
     """When the connection was made."""
+    freshness: Freshness | None = None
+    """By kind of data, those that the connection has. Only with `include=freshness`."""
+    consent_expires_at: dt.datetime | None = None
+    """When the consent ends; null: the provider does not say. Only with `include=freshness`."""
     raw: Mapping[str, Any]
     """As it was received, with fields that this version does not know."""
 
@@ -212,6 +135,8 @@ class Connection:
             status=raw["status"],
             last_refreshed_at=optional(to_datetime)(raw["lastRefreshedAt"]),
             created_at=to_datetime(raw["createdAt"]),
+            freshness=optional(Freshness.of)(raw.get("freshness")),
+            consent_expires_at=optional(to_datetime)(raw.get("consentExpiresAt")),
             raw=raw,
         )
 
@@ -236,6 +161,10 @@ class Account:
     """Always masked: `xxxx` and the last four characters."""
     currency: str
     """ISO 4217 currency code (brokerages: also the code of a coin)."""
+    freshness: Freshness | None = None
+    """By kind of data, those that the connection has. Only with `include=freshness`."""
+    consent_expires_at: dt.datetime | None = None
+    """When the consent ends; null: the provider does not say. Only with `include=freshness`."""
     raw: Mapping[str, Any]
     """As it was received, with fields that this version does not know."""
 
@@ -250,6 +179,8 @@ class Account:
             institution_name=raw["institutionName"],
             account_number=raw["accountNumber"],
             currency=raw["currency"],
+            freshness=optional(Freshness.of)(raw.get("freshness")),
+            consent_expires_at=optional(to_datetime)(raw.get("consentExpiresAt")),
             raw=raw,
         )
 
@@ -483,6 +414,104 @@ class Category:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TransactionEvent:
+    """A posted bank transaction in an event."""
+
+    id: str
+    """Id of the transaction, as in /v1/transactions."""
+    object: str
+    amount: int
+    """In the smallest unit of the currency, negative for debits. It has every digit and may exceed 2^53: do not parse it as a float."""
+    currency: str
+    """Currency code in lower case."""
+    status: str
+    description: str
+    """The bank's text."""
+    direction: str
+    """Matches the sign of amount."""
+    class_: str
+    """Kind of transaction, as the provider names it; the values are not enumerated."""
+    account_id: str
+    """Id of the account, as in /v1/accounts."""
+    account_name: str
+    """Display name of the account."""
+    account: str
+    """Display name of the account."""
+    local_date: dt.date
+    """The day in the user's time zone."""
+    transaction_date: str
+    """ISO 8601: when it was made."""
+    post_date: str
+    """ISO 8601: when it was posted."""
+    merchant_name: str | None
+    """Merchant, where known."""
+    category: str | None
+    """Category key, see /v1/categories."""
+    merchant_category_code: str | None
+    """MCC, where known."""
+    reference: str | None
+    """Reference, where the provider has one."""
+    extended_description: str | None
+    """Further text of the bank, where there is one."""
+    raw: Mapping[str, Any]
+    """As it was received, with fields that this version does not know."""
+
+    @classmethod
+    def of(cls, raw: Mapping[str, Any]) -> "TransactionEvent":
+        return cls(
+            id=raw["id"],
+            object=raw["object"],
+            amount=raw["amount"],
+            currency=raw["currency"],
+            status=raw["status"],
+            description=raw["description"],
+            direction=raw["direction"],
+            class_=raw["class"],
+            account_id=raw["account_id"],
+            account_name=raw["account_name"],
+            account=raw["account"],
+            local_date=to_date(raw["local_date"]),
+            transaction_date=raw["transaction_date"],
+            post_date=raw["post_date"],
+            merchant_name=raw["merchant_name"],
+            category=raw["category"],
+            merchant_category_code=raw["merchant_category_code"],
+            reference=raw["reference"],
+            extended_description=raw["extended_description"],
+            raw=raw,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EventMetadata:
+    """The sync and the place of this event in it."""
+
+    sync_run_id: str | None
+    """The sync that found the rows. Null in a test event and in a replay."""
+    new_count: int
+    """New rows of the whole sync, in all of its chunks."""
+    updated_count: int
+    """Changed rows of the whole sync, in all of its chunks."""
+    chunk: int
+    """Number of this chunk, from 1."""
+    total_chunks: int
+    """Chunks of the sync."""
+    raw: Mapping[str, Any]
+    """As it was received, with fields that this version does not know."""
+
+    @classmethod
+    def of(cls, raw: Mapping[str, Any]) -> "EventMetadata":
+        return cls(
+            sync_run_id=raw["sync_run_id"],
+            new_count=raw["new_count"],
+            updated_count=raw["updated_count"],
+            chunk=raw["chunk"],
+            total_chunks=raw["total_chunks"],
+            raw=raw,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class TransactionsSyncedRows:
     """The rows of an event."""
 
@@ -530,6 +559,64 @@ class TransactionsSynced:
             created=raw["created"],
             data=TransactionsSyncedRows.of(raw["data"]),
             metadata=EventMetadata.of(raw["metadata"]),
+            raw=raw,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TradeEvent:
+    """A trade in an event."""
+
+    id: str
+    """Id of the trade, as in /v1/trades; opaque."""
+    object: str
+    account_id: str
+    """Id of the account, as in /v1/accounts."""
+    account_name: str
+    """Display name of the account."""
+    symbol: str
+    """Ticker."""
+    name: str | None
+    """Name of the security."""
+    type: TradeType
+    """Kind of trade."""
+    quantity: Decimal
+    """Number of units. Exact decimal text: parse it as a decimal, never as a float."""
+    price: Decimal
+    """Price per unit. Exact decimal text: parse it as a decimal, never as a float."""
+    currency: str
+    """Currency code in upper case."""
+    total_amount: Decimal
+    """Total amount. Exact decimal text: parse it as a decimal, never as a float."""
+    fees: Decimal | None
+    """Fees. Exact decimal text: parse it as a decimal, never as a float."""
+    trade_date: dt.date | dt.datetime
+    """YYYY-MM-DD or a full ISO datetime, depending on the broker."""
+    settlement_date: dt.date | dt.datetime | None
+    """As trade_date."""
+    description: str | None
+    """The broker's text."""
+    raw: Mapping[str, Any]
+    """As it was received, with fields that this version does not know."""
+
+    @classmethod
+    def of(cls, raw: Mapping[str, Any]) -> "TradeEvent":
+        return cls(
+            id=raw["id"],
+            object=raw["object"],
+            account_id=raw["account_id"],
+            account_name=raw["account_name"],
+            symbol=raw["symbol"],
+            name=raw["name"],
+            type=raw["type"],
+            quantity=to_decimal(raw["quantity"]),
+            price=to_decimal(raw["price"]),
+            currency=raw["currency"],
+            total_amount=to_decimal(raw["total_amount"]),
+            fees=optional(to_decimal)(raw["fees"]),
+            trade_date=to_date_or_datetime(raw["trade_date"]),
+            settlement_date=optional(to_date_or_datetime)(raw["settlement_date"]),
+            description=raw["description"],
             raw=raw,
         )
 

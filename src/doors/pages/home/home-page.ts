@@ -30,7 +30,8 @@ export function renderSignedOutHome({ signUpIsOpen }: { readonly signUpIsOpen: b
   return html`<h1>Your banks and brokers, read-only</h1>
 <p>Tributary shows your balances, transactions, holdings and trades to the programs and agents you choose, and keeps none of them.</p>
 <div class="actions">${signUpIsOpen && leadingButton('/sign-up', 'Create account')}${leadingButton('/sign-in', 'Sign in', { look: signUpIsOpen ? 'outline' : '' })}</div>
-${picture}`
+${picture}
+<p>How it works, and how to use it: the <a href="/guides">guides</a>.</p>`
 }
 
 /** Rivers that meet, and one that leaves: what the product does, in one drawing. */
