@@ -8,6 +8,7 @@ import { isDemoEmail } from '#contract/email.ts'
 import type { Clock } from '#kernel/time.ts'
 import { unreachable } from '#kernel/unreachable.ts'
 import type { MailMatter } from '#store/mail-matter.ts'
+import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { ClaimedMail } from '#store/ports/mails.ts'
 import type { StoreReader } from '#store/ports/reader.ts'
 import type { UserRow } from '#store/ports/users.ts'
@@ -71,6 +72,9 @@ async function write(
   return letter === null ? null : { to: user.email, ...letter }
 }
 
+/** The owner's own name for it, as on the pages. */
+const nameOf = ({ label, institutionName }: ConnectionRow): string => label ?? institutionName
+
 async function writeNotice(
   options: ComposeOptions,
   matter: NoticeMatter,
@@ -82,7 +86,7 @@ async function writeNotice(
       const row = await store.connections.find(matter.connectionId)
       if (row === null || (row.status !== 'invalidated' && row.status !== 'revoked')) return null
       const url = `${origin()}/connections/${row.id}`
-      return reconnectLetter({ institution: row.institutionName, url })
+      return reconnectLetter({ institution: nameOf(row), url })
     }
     case 'consent-expiry': {
       const row = await store.connections.find(matter.connectionId)
@@ -90,7 +94,7 @@ async function writeNotice(
       if (matter.expiresAt <= options.clock.now()) return null
       const url = `${origin()}/connections/${row.id}`
       const day = toDay(matter.expiresAt, user.timezone ?? options.defaultZone)
-      return expiryLetter({ institution: row.institutionName, day, url })
+      return expiryLetter({ institution: nameOf(row), day, url })
     }
     case 'endpoint-disabled': {
       const row = await store.endpoints.find(matter.endpointId)

@@ -272,3 +272,14 @@ test('nothing is sent to the demo users of sandbox mode, who have no mailbox', a
     [],
   )
 })
+
+test('a mail calls a connection by the name that its owner gave it', async (t) => {
+  const { work, store, server, pass } = await open(t)
+  const { user, connection } = await addLink(store)
+  await store.users.confirmEmail(user.id, now)
+  await store.connections.setLabel(user.id, connection.id, 'Holiday fund')
+  await store.connections.setStatus(connection.id, 'revoked')
+  pass(5 * minute)
+  await work()
+  assert.equal(server.received[0]?.headers.subject, 'Holiday fund has to be reconnected')
+})

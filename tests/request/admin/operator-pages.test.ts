@@ -65,6 +65,9 @@ test('303: without a sign-in every page leads to it, and a wrong token opens not
   assert.match(wrong.text, /The admin token is wrong/)
   assert.equal(wrong.cookie, undefined)
   assert.ok(!wrong.text.includes(service.adminToken))
+  for (const token of ['', 'a b', 'ü', 'x\r\nhost: y', 'x'.repeat(5000)]) {
+    assert.equal((await ask('POST', '/sign-in', { form: { token } })).status, 401)
+  }
 })
 
 test('a cookie that was forged, has ended or is of another token opens nothing', async () => {

@@ -294,6 +294,7 @@ test('F13: deliveries are searched by state and by day, and older ones stay with
   assert.equal((await shown('state=nonsense&from=nonsense')).length, 3)
   assert.equal((await shown('from=2026-11-21')).length, 3)
   assert.deepEqual(await shown('from=2027-01-01'), [])
+  assert.equal((await shown('from=0000-01-01')).length, 3)
   const [newest] = rows
   assert.deepEqual(
     await shown(`state=succeeded&after=${newest?.position}`),
@@ -348,6 +349,7 @@ test('F13: the events of days are sent again by one form; days that make no sens
     ['', ''],
     ['2026-11-22', '2026-11-21'],
     ['yesterday', '2026-11-21'],
+    ['0000-01-01', '9999-12-31'],
   ] as const) {
     const refused = await ask(days[0], days[1])
     assert.equal(refused.status, 400)

@@ -43,9 +43,12 @@ export function makeAdminApi(app: FastifyInstance, adminToken: Secret<string>): 
   return {
     ask: async <Body>(method: 'GET' | 'POST' | 'DELETE', path: string, body?: object) =>
       (await send(method, path, { token: adminToken.reveal(), body })) as AdminAnswer<Body>,
-    // A blank would cut the header's token.
+    // What cannot stand in a header is a wrong token too.
     check: (token, address) =>
-      send('GET', '/service', { token: token.replace(/\s/g, ''), address }),
+      send('GET', '/service', {
+        token: /^[\x21-\x7e]{1,1000}$/.test(token) ? token : '-',
+        address,
+      }),
     async metrics() {
       return (await app.inject({ method: 'GET', url: '/metrics', headers: { host: '127.0.0.1' } }))
         .body

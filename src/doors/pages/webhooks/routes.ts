@@ -183,13 +183,17 @@ const attemptsCounted = 5000
 const startOf = (day: string, zone: string): number =>
   Math.floor(Number(getZone(zone).startOfDay(day)) / 1000)
 
+/** A day on which there can be deliveries, as every store takes it. */
+const isDay = (text: string): boolean =>
+  /^(?:19[7-9]\d|2\d{3})-/.test(text) && parseDay(text) !== null
+
 /** What cannot be read is not searched for. */
 function readSearch(query: unknown): DeliverySearch {
   const { state, from }: Readonly<Record<string, unknown>> = { ...(query as object) }
   const states = Object.keys(deliverySearches) as (keyof typeof deliverySearches)[]
   return {
     state: states.find((one) => one === state) ?? null,
-    from: typeof from === 'string' && parseDay(from) !== null ? from : '',
+    from: typeof from === 'string' && isDay(from) ? from : '',
   }
 }
 
@@ -240,7 +244,7 @@ function addRange(scope: FastifyInstance, context: PagesContext): void {
       reply.code(status)
       return showEndpoint(context, turn, { endpoint, message: null, rangeProblem })
     }
-    if (parseDay(first) === null || parseDay(last) === null || last < first) {
+    if (!isDay(first) || !isDay(last) || last < first) {
       return refuse(400, 'Give a first and a last day, the first one not after the last one.')
     }
     const zone = zoneOf(visit.user)
