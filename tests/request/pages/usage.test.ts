@@ -184,6 +184,7 @@ test('a provider that limits requests shows what is left for this person’s key
     text,
     /<li>Up: <strong>9\d\d<\/strong> of 1,000 requests left in this hour, for your own key\./,
   )
+  assert.match(text, /<li>SimpleFIN: <strong>\d+<\/strong> of 24 requests left in this day, /)
   const nobody = await world.enter(await world.addPerson())
   assert.doesNotMatch((await nobody.get('/usage')).text, /At the providers/)
 })

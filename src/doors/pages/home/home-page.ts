@@ -36,7 +36,7 @@ ${picture}
 
 /** Rivers that meet, and one that leaves: what the product does, in one drawing. */
 const picture = html`<svg class="confluence" viewBox="0 0 600 160" role="img" aria-label="Banks and brokers flow into Tributary, which programs and agents read">
-<path d="M0 24C180 24 180 70 320 76"/><path d="M0 80H320"/><path d="M0 136C180 136 180 90 320 84"/><path class="main" d="M300 80H600"/>
+<path d="M0 24C180 24 180 70 320 70"/><path d="M0 80H320"/><path d="M0 136C180 136 180 90 320 90"/><path class="main" d="M319 80H600"/>
 </svg>`
 
 export function renderHome(options: HomeOptions): Html {

@@ -69,7 +69,7 @@ function describeWindow(state: WindowState | null): string {
 const renderMeter = (left: number, whole: number, label: string): Html =>
   html`<meter min="0" max="${whole}" low="${Math.floor(whole / 5)}" value="${left}" aria-label="${label}"></meter>`
 
-const spans: Readonly<Record<number, string>> = { 60: 'minute', 3600: 'hour' }
+const spans: Readonly<Record<number, string>> = { 60: 'minute', 3600: 'hour', 86400: 'day' }
 
 /** The words for the time of a window. */
 const toSpan = (seconds: number) => spans[seconds] ?? toWait(seconds)
