@@ -11,9 +11,10 @@ export function makeServiceHandlers(
   options: AdminDoorOptions,
 ): AdminHandlers<keyof typeof auditCalls | keyof typeof serviceCalls> {
   return {
-    async listAudit({ query: { user, limit, cursor } }) {
+    async listAudit({ query: { user, action, limit, cursor } }) {
       const rows = await options.store.auditLog.list({
         userId: user === undefined ? null : await toUserId(options, user),
+        action,
         after: cursor === undefined ? null : { at: cursor.order, id: cursor.id },
         limit: limit + 1,
       })

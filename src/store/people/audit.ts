@@ -51,7 +51,7 @@ export async function writeEntry(db: Db, entry: ExtensionEntry): Promise<void> {
 /** The audit repository over `db`. */
 export function makeAuditLog({ db, write }: { db: Db; write: Write }): AuditLog {
   return {
-    async list({ userId, after, limit }) {
+    async list({ userId, action, after, limit }) {
       let query = db
         .selectFrom('audit')
         .select([
@@ -68,6 +68,10 @@ export function makeAuditLog({ db, write }: { db: Db; write: Write }): AuditLog 
         .orderBy('id', 'desc')
         .limit(limit)
       if (userId !== null) query = query.where('user_id', '=', userId)
+      if (action !== undefined) {
+        const length = sql.lit(action.length)
+        query = query.where(sql<boolean>`substr(action, 1, ${length}) = ${action}`)
+      }
       if (after !== null) {
         query = query.where(sql<boolean>`(at, id) < (${moment(after.at)}, ${after.id})`)
       }

@@ -49,6 +49,8 @@ export interface AuditLog {
   /** Newest first, equal times by id descending; limited to one user when given. */
   list(page: {
     readonly userId: UserId | null
+    /** Only actions that begin with it; absent: all. */
+    readonly action?: string | undefined
     readonly after: AuditPlace | null
     readonly limit: number
   }): Promise<readonly AuditRow[]>

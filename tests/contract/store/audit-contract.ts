@@ -52,6 +52,22 @@ export function testAudit(store: StoreOf): void {
     })
   })
 
+  test('entries are limited to actions that begin with a text, which is no pattern', async () => {
+    const userId = newId<UserId>()
+    const actions = ['keys.create', 'keys.revoke', 'account.signed-in'] as const
+    for (const [at, action] of actions.entries()) await write(userId, now + at, action)
+    const list = async (action: string) =>
+      (await store().auditLog.list({ userId, action, after: null, limit: 9 })).map(
+        (row) => row.action,
+      )
+    assert.deepEqual(await list('keys.'), ['keys.revoke', 'keys.create'])
+    assert.deepEqual(await list('keys.create'), ['keys.create'])
+    assert.deepEqual(
+      [await list('%'), await list('eys.'), await list('keys.createx')],
+      [[], [], []],
+    )
+  })
+
   test('the address of a person is kept beside the name; operators and the service have none', async () => {
     const userId = newId<UserId>()
     const sessionId = newId<SessionId>()

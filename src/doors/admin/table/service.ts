@@ -48,10 +48,18 @@ export const auditCalls = {
     input: query(
       z.strictObject({
         user: z.string('must be given only once').min(1, 'must not be empty').optional(),
+        action: z
+          .string('must be given only once')
+          .regex(/^[a-z.-]{1,100}$/, 'must be the beginning of an action, e.g. keys.')
+          .optional(),
         limit: pageRows(100),
         cursor: pageCursor,
       }),
-      { user: { value: 'U', help: 'only rows about or by this user' }, ...pageFields(100) },
+      {
+        user: { value: 'U', help: 'only rows about or by this user' },
+        action: { value: 'A', help: 'only actions that begin with it, e.g. keys.' },
+        ...pageFields(100),
+      },
     ),
     reply: pageOf(AuditEntry),
     errors: ['user_not_found'],

@@ -27,7 +27,7 @@ ${field({ name: 'action', label: 'Action begins with', type: 'text', autocomplet
 <button type="submit" class="outline">Show</button></form>
 ${
   rows.length === 0
-    ? html`<p>No entry matches on this page.</p>`
+    ? html`<p>No entry matches.</p>`
     : table<AuditLine>(
         'Audit',
         [

@@ -342,14 +342,12 @@ function addAudit(scope: FastifyInstance, context: Context): void {
     const page = new URLSearchParams({
       limit: `${auditShown}`,
       ...(user === '' || user === undefined ? {} : { user }),
+      ...(action === '' || action === undefined ? {} : { action }),
       ...(cursor === '' || cursor === undefined ? {} : { cursor }),
     })
     const told = await context.api.ask<List<AuditLine>>('GET', `/audit?${page}`)
     const render = ({ data, next }: List<AuditLine>) =>
-      renderAudit(
-        data.filter((row) => row.action.startsWith(action ?? '')),
-        { user: user ?? '', action: action ?? '', next },
-      )
+      renderAudit(data, { user: user ?? '', action: action ?? '', next })
     return showTold(context, turn, { title: 'Audit', told, render })
   })
 }
