@@ -10,6 +10,8 @@ export interface LinkingWay {
   readonly name: string
   /** What it reaches, e.g. `Banks in Australia`. */
   readonly covers: string
+  /** The countries that it is for; null: many. */
+  readonly countries: readonly string[] | null
   readonly category: ConnectionCategory
   /** The person gives consent on the provider's page. */
   readonly hasPage: boolean
@@ -22,10 +24,10 @@ export function listWays(adapters: Adapters): readonly LinkingWay[] {
   return providerNames.flatMap((provider) => {
     const adapter = adapters[provider]
     if (adapter === undefined) return []
-    const { name, covers, category } = factsOf(provider)
+    const { name, covers, countries, category } = factsOf(provider)
     const hasPage = adapter.linking !== undefined
     const ownKey = adapter.access.ownKey ?? null
     if (!hasPage && ownKey === null) return []
-    return [{ provider, name, covers, category, hasPage, ownKey }]
+    return [{ provider, name, covers, countries, category, hasPage, ownKey }]
   })
 }

@@ -66,6 +66,8 @@ export interface ProviderFacts {
   readonly secondFactor: string
   /** What it reaches, e.g. `Banks in Australia`. */
   readonly covers: string
+  /** The countries that it is for (ISO 3166-1 alpha-2); null: many, or not a matter of country. */
+  readonly countries: readonly string[] | null
   readonly category: ConnectionCategory
   /** Reading R24b: the currency of an account without one. */
   readonly defaultCurrency: string

@@ -6,6 +6,7 @@ export const akahuFacts = {
   secondFactor:
     'Sign in at my.akahu.nz, open Connections and give the code that your bank sends; then refresh the connection here.',
   covers: 'Banks in New Zealand',
+  countries: ['NZ'],
   category: 'banking',
   defaultCurrency: 'NZD',
   oneConsentPerInstitution: false,

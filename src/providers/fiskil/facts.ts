@@ -5,6 +5,7 @@ export const fiskilFacts = {
   name: 'Fiskil',
   secondFactor: 'Reconnect it: the bank sends the code while its page is open.',
   covers: 'Banks in Australia',
+  countries: ['AU'],
   category: 'banking',
   defaultCurrency: 'AUD',
   // An end user's newest consent at an institution replaces the others.

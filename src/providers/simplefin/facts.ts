@@ -10,6 +10,7 @@ export const simplefinFacts = {
   secondFactor:
     'Open the page of your SimpleFIN server and sign in to the bank there; then refresh the connection here.',
   covers: 'Banks in the United States and Canada, by SimpleFIN Bridge; any other SimpleFIN server',
+  countries: ['US', 'CA'],
   category: 'banking',
   defaultCurrency: 'USD',
   // A person may have two sign-ins at one bank: each is a connection of its own.

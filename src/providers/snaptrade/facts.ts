@@ -6,6 +6,7 @@ export const snaptradeFacts = {
   secondFactor:
     'Reconnect it: the broker asks for the code on its page. With a personal key, do so in the Dashboard of SnapTrade; then refresh the connection here.',
   covers: 'Brokers in the United States, Canada and elsewhere',
+  countries: null,
   category: 'brokerage',
   defaultCurrency: 'USD',
   oneConsentPerInstitution: false,

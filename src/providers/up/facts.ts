@@ -5,6 +5,7 @@ export const upFacts = {
   name: 'Up',
   secondFactor: 'Open the Up app and confirm the sign-in there; then refresh the connection here.',
   covers: 'The Australian bank Up',
+  countries: ['AU'],
   category: 'banking',
   defaultCurrency: 'AUD',
   // One token reaches one customer, who is one connection.

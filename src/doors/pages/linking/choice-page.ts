@@ -7,18 +7,31 @@ import { alertBox, field, hidden } from '../layout.ts'
 import { makeWordFilter } from '../word-filter.ts'
 import { newPath } from './places.ts'
 
-/** The first page: which provider. */
-export function renderWays(ways: readonly LinkingWay[]): Html {
+/**
+ * The first page: which provider. Those of the person's country come first, the others behind a summary.
+ * @param country ISO 3166-1 alpha-2; null: not known, and all are equal.
+ */
+export function renderWays(ways: readonly LinkingWay[], country: string | null): Html {
+  const isOwn = ({ countries }: LinkingWay) =>
+    countries === null || (country !== null && countries.includes(country))
+  const own = ways.filter(isOwn)
+  // A country that only providers of many serve says nothing of the others.
+  const isKnown = own.some(({ countries }) => countries !== null)
+  const others = isKnown ? ways.filter((way) => !isOwn(way)) : []
   return html`<h1>Link a bank or broker</h1>
 <p>You give your consent once, and Tributary can read from then on. It can never pay, move or trade anything.</p>
 ${ways.length === 0 && html`<p class="alert">No provider is set up on this server. Its operator does that; tell them.</p>`}
-<ul class="ways">${ways.map(
+${renderWayList(isKnown ? own : ways)}
+${others.length > 0 && html`<details open><summary>Other countries</summary>${renderWayList(others)}</details>`}`
+}
+
+const renderWayList = (ways: readonly LinkingWay[]): Html =>
+  html`<ul class="ways">${ways.map(
     ({ provider, name, covers, hasPage }) => html`<li class="way">
 <a href="${newPath}?provider=${provider}"><strong>${covers}</strong></a>
 <small class="place">${hasPage ? html`through ${name}` : html`with a key of your own at ${name}`}</small>
 </li>`,
   )}</ul>`
-}
 
 /** What the list shows at once; a search finds the others. */
 const shownAtOnce = 50

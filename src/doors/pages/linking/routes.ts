@@ -19,6 +19,7 @@ import {
   renderProvider,
   renderWays,
 } from './choice-page.ts'
+import { guessCountry } from './home-country.ts'
 import { connectByOwnKey } from './own-key.ts'
 import { newPath, toLinked, waitingPath } from './places.ts'
 import { addReturnRoutes } from './returns.ts'
@@ -36,7 +37,8 @@ export function addLinkingRoutes(scope: FastifyInstance, context: PagesContext):
     const { q } = asked
     const ways = context.connections.linkingWays
     if (provider === undefined) {
-      return context.show(reply, visit, { title, body: renderWays(ways) })
+      const country = guessCountry(request.headers['accept-language'], visit.user.timezone)
+      return context.show(reply, visit, { title, body: renderWays(ways, country) })
     }
     const way = findWay(context, provider)
     if (way === null) return reply.redirect(newPath, 303)

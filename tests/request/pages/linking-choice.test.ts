@@ -1,0 +1,43 @@
+/** The choice of a provider: those of the person's country first. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { type PagesWorld, startPages } from './world.ts'
+
+let world: PagesWorld
+before(async () => {
+  world = await startPages()
+})
+after(() => world.close())
+
+const providersOf = (text: string) =>
+  [...text.matchAll(/href="\/connections\/new\?provider=(\w+)"/g)].map(([, name]) => name)
+
+test('providers of the person’s country come first, the others stay behind “Other countries”', async () => {
+  const jar = await world.enter(await world.addPerson())
+  const ask = async (language: string) => {
+    const { text } = await jar.get('/connections/new', { 'accept-language': language })
+    const [own = '', others = ''] = text.split('<summary>Other countries</summary>')
+    return [providersOf(own), providersOf(others)]
+  }
+  assert.deepEqual(await ask('en-NZ'), [
+    ['akahu', 'snaptrade'],
+    ['fiskil', 'up', 'simplefin'],
+  ])
+  assert.deepEqual(await ask('en-AU,en;q=0.8'), [
+    ['fiskil', 'snaptrade', 'up'],
+    ['akahu', 'simplefin'],
+  ])
+  assert.deepEqual(await ask('fr-CA'), [
+    ['snaptrade', 'simplefin'],
+    ['fiskil', 'akahu', 'up'],
+  ])
+  assert.deepEqual(await ask('de-DE'), [['fiskil', 'akahu', 'snaptrade', 'up', 'simplefin'], []])
+})
+
+test('a time zone tells the country where the language does not', async () => {
+  const person = await world.addPerson()
+  await world.service.app.store.users.setTimezone(person.id, 'Pacific/Auckland')
+  const jar = await world.enter(person)
+  const { text } = await jar.get('/connections/new')
+  assert.equal(providersOf(text)[0], 'akahu')
+})
