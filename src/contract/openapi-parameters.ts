@@ -58,10 +58,11 @@ function parametersOf(operation: Operation): NamedParameter[] {
   })
 }
 
+/** A switch has no example and no list of values: the reference at /doc would send the first one. */
 const ParameterMeta = z.object({
   description: z.string(),
   schema: z.record(z.string(), z.json()),
-  example: z.json(),
+  example: z.json().optional(),
 })
 
 /**
@@ -71,6 +72,6 @@ const ParameterMeta = z.object({
 function readMeta(place: string, field: z.ZodType): JsonObject {
   const inner = field instanceof z.ZodOptional ? (field.unwrap() as z.ZodType) : field
   const meta = ParameterMeta.safeParse(inner.meta())
-  if (!meta.success) throw new Error(`${place} lacks description, schema or example`)
+  if (!meta.success) throw new Error(`${place} lacks description or schema`)
   return meta.data as JsonObject
 }

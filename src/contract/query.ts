@@ -65,8 +65,7 @@ export const included = z
   .literal('freshness', 'must be freshness')
   .meta({
     description: '`freshness`: how fresh each kind of data is, and when the consent ends.',
-    schema: { type: 'string', enum: ['freshness'] },
-    example: 'freshness',
+    schema: { type: 'string', pattern: '^freshness$' },
   })
   .optional()
 
