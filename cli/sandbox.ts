@@ -56,9 +56,16 @@ function toEnvironment({ access }: Sandbox): Readonly<Record<string, string>> {
     const own = new Map(Object.entries(access[provider] ?? {}))
     const { baseUrl, required, optional, preset } = factsOf(provider).settings
     const names = Object.entries({ baseUrl, ...required, ...optional, ...preset })
-    return names.map(([field, name]) => [name, own.get(field)])
+    return names.map(([field, name]) => [name, toLine(own.get(field))])
   })
-  return Object.fromEntries(lines.filter(([, value]) => value !== undefined))
+  return Object.fromEntries(lines.filter(([, value]) => value !== null))
+}
+
+/** As a line of `.env` has it: a key in PEM in base64; null: not set. */
+function toLine(value: unknown): string | null {
+  if (value === undefined || value === null) return null
+  const text = String(value)
+  return text.startsWith('-----BEGIN') ? Buffer.from(text).toString('base64') : text
 }
 
 type Variables = Readonly<Record<string, string>>

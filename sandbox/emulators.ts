@@ -15,6 +15,13 @@ import {
 } from './akahu/emulator.ts'
 import { akahuShows } from './akahu/shows.ts'
 import {
+  demoApplication,
+  type EnableBankingEmulator,
+  startEnableBankingEmulator,
+  toSessionId,
+} from './enablebanking/index.ts'
+import { enablebankingShows } from './enablebanking/shows.ts'
+import {
   type FiskilEmulator,
   fiskilDemoCredentials,
   fiskilDemoWebhookSecret,
@@ -50,6 +57,7 @@ export interface Emulators {
   readonly snaptrade: SnapTradeEmulator
   readonly up: UpEmulator
   readonly simplefin: SimplefinEmulator
+  readonly enablebanking: EnableBankingEmulator
 }
 
 /** A listening emulator, and the settings that point an adapter at it. */
@@ -127,6 +135,19 @@ export const emulators: Entries = {
     link: (person, { baseUrl }) => ({
       provider: 'simplefin',
       setupToken: toAccessUrl(baseUrl, person),
+    }),
+  },
+  enablebanking: {
+    shows: enablebankingShows,
+    async start(options) {
+      const emulator = await startEnableBankingEmulator(options)
+      const { id: applicationId, privateKey } = demoApplication
+      const access = { baseUrl: emulator.url, applicationId, privateKey, countries: null }
+      return { emulator, access }
+    },
+    link: (person) => ({
+      provider: 'enablebanking',
+      session: toSessionId(demoApplication.id, person),
     }),
   },
 }

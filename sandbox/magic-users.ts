@@ -66,6 +66,9 @@ export const magicUsers = [
   user('unpriced', 'holdings without price, cost or currency'),
   user('numbers', 'account numbers of every shape, masked to four characters or null'),
   user('joint', 'one account under two logins, the same ids'),
+  user('reissued', 'the provider gives its rows new ids at every read: ours stay'),
+  user('positional', 'the provider’s ids move when a row is inserted: ours stay'),
+  user('period', 'a period that the bank refuses is narrowed once'),
 ] as const satisfies readonly MagicUser[]
 
 export type MagicName = (typeof magicUsers)[number]['name']

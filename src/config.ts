@@ -12,6 +12,7 @@ import type { Environment } from '#settings/environment-file.ts'
 import { type EnvironmentFile, readEnvironmentFile } from '#settings/environment-file.ts'
 import { findMisplacedKeys } from '#settings/misplaced-keys.ts'
 import { hasOwnCredentials } from '#settings/own-credentials.ts'
+import { readSecretFiles } from '#settings/secret-files.ts'
 import { type SettingName, settings, type Values } from '#settings/settings.ts'
 
 /** Every problem of the environment; `message` has one line per problem. */
@@ -67,8 +68,9 @@ export function readConfig(
   workingDirectory: string = process.cwd(),
   file: EnvironmentFile | null = null,
 ): Config {
-  const environment: Environment = { ...file?.variables, ...own }
-  const problems: string[] = []
+  const files = readSecretFiles({ ...file?.variables, ...own }, workingDirectory)
+  const { environment } = files
+  const problems: string[] = [...files.problems]
   const values = readValues(environment, problems)
   const given = (name: SettingName) => readText(environment, name) !== ''
   const providers = readProviders(values, given, problems)

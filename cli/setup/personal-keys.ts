@@ -156,6 +156,8 @@ async function askMissing(
 
 /** Ids and tokens of the providers; anything else could not be sent, or not be written to `.env`. */
 const visible = /^[\x21-\x7e]{1,1024}$/
+/** A file's text: its lines are read by whoever takes it. */
+const visibleLines = /^[\x20-\x7e\r\n]{1,8192}$/
 
 /** What was found and cannot be used, as one sentence; null: nothing. */
 export function findProblem(found: FoundKeys, isFixed: boolean): string | null {
@@ -166,7 +168,11 @@ export function findProblem(found: FoundKeys, isFixed: boolean): string | null {
     if (what === null) continue
     return `${personal.name} is not linked: ${variable} is ${what}; copy it again, ${personal.source}, and run setup again`
   }
-  const odd = [...held].find(([, value]) => !visible.test(value))?.[0]
+  const { linkFields } = factsOf(provider)
+  const odd = values.find(({ field, variable }) => {
+    const pattern = linkFields[field]?.isLong === true ? visibleLines : visible
+    return held.has(variable) && !pattern.test(held.get(variable) ?? '')
+  })?.variable
   if (odd !== undefined) {
     return `${personal.name} is not linked: ${odd} has blanks or other characters that no key has; copy it again, ${personal.source}, and run setup again`
   }

@@ -3,6 +3,7 @@
  * already.
  */
 
+import { factsOf } from '#providers/all-facts.ts'
 import { Refusal } from '../server.ts'
 import { chooseRequest } from './first-request.ts'
 import type { Collected, PersonalKeys } from './personal-keys.ts'
@@ -76,6 +77,7 @@ export async function arrange(given: Arrangement): Promise<SetUpResult> {
       ...(refused.length === 0 ? given.leftInFile : []).map(
         (name) => `${name} is sealed in the store; the line in .env is no longer needed`,
       ),
+      ...listByBrowser(accepted, linked),
       ...describeZone(given, user),
     ],
     written,
@@ -84,6 +86,15 @@ export async function arrange(given: Arrangement): Promise<SetUpResult> {
     baseUrl: admin.baseUrl,
     storeDir: admin.storeDir,
   }
+}
+
+function listByBrowser(accepted: readonly PersonalKeys[], linked: ReadonlySet<string>): string[] {
+  return accepted.flatMap(({ provider, name }) => {
+    if (factsOf(provider).personal?.isByBrowser !== true || linked.has(provider)) return []
+    return [
+      `${name}: the keys are accepted. Start the service, sign in and open /connections/new: the bank’s own page asks for the consent`,
+    ]
+  })
 }
 
 /** The zone of an owner who was there already is left as it is. */
@@ -183,14 +194,18 @@ async function link(
   keys: PersonalKeys,
 ): Promise<Refusal | null> {
   // A service that runs has read its variables before; without them the person's key goes with the link.
-  const fields = { ...keys.tokens, ...(isRunning ? keys.own : {}) }
+  const { isByBrowser = false } = factsOf(keys.provider).personal ?? {}
+  const fields = { ...keys.tokens, ...(isRunning || isByBrowser ? keys.own : {}) }
   const body = { provider: keys.provider, ...fields }
   try {
     await admin.ask({ method: 'POST', path: `${pathOf(user.id)}/connections`, body })
     return null
   } catch (error) {
     if (!(error instanceof Refusal)) throw error
-    return error
+    // The keys were accepted, and nothing can be linked without a browser.
+    const { code, message } = error.envelope.error
+    const isAccepted = isByBrowser && code === 'invalid_params' && message?.startsWith('Nothing to')
+    return isAccepted ? null : error
   }
 }
 

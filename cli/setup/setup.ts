@@ -8,6 +8,7 @@ import { isEmail, tidyEmail } from '#contract/email.ts'
 import { isZone } from '#kernel/time.ts'
 import type { Config } from '#settings/compose.ts'
 import type { Environment } from '#settings/environment-file.ts'
+import { readSecretFiles } from '#settings/secret-files.ts'
 import { readStartInfo } from '#src/config.ts'
 import {
   type EnvironmentFile,
@@ -88,7 +89,7 @@ async function workWith(
   const { environment: own, workingDirectory, err } = terminal
   demandOwnFolder(workingDirectory)
   const file = readFile(workingDirectory)
-  const environment = { ...file?.variables, ...own }
+  const { environment } = readSecretFiles({ ...file?.variables, ...own }, workingDirectory)
   if (start.timezone !== null) demandZone(start.timezone)
   if (start.email !== null) demandEmail(start.email)
   const running = await findRunning(own, environment, workingDirectory)

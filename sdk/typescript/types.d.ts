@@ -53,6 +53,7 @@ export type Provider =
   | 'snaptrade'
   | 'up'
   | 'simplefin'
+  | 'enablebanking'
   | (string & {})
 
 /** What kind of institution the connection leads to. */

@@ -1,12 +1,11 @@
 /**
- * Logins whose secret can be had only once (reading R38): it is stored before anything else is done with it,
- * with an open link, so that nothing sweeps it for an hour. A person who pastes the same text again within
- * that hour goes on with what was stored.
+ * Logins whose secret can be had only once (reading R38), or that wait for a consent: it is stored before
+ * anything else is done with it, with an open link, so that nothing sweeps it for an hour. A person who
+ * pastes the same text again within that hour goes on with what was stored.
  */
 import type { By } from '#contract/actor.ts'
 import type { Provider } from '#contract/resources.ts'
 import { newId, type SessionId, type UserId } from '#kernel/ids.ts'
-import { factsOf } from '#providers/all-facts.ts'
 import type { Identity } from '#providers/credentials.ts'
 import type { DiscoveredConnection, Login } from '#providers/port.ts'
 import { openLogin } from '#store/open-login.ts'
@@ -15,13 +14,12 @@ import { toLogin } from './ask-provider.ts'
 import { hashState, linkingLifeMs, newState } from './linking-attempt.ts'
 import type { ActionOptions } from './options.ts'
 
-/** The user's logins at the provider, where its credentials may have been claimed before. */
+/** The user's logins at the provider: one of them may be the one that credentials or a return renew. */
 export async function listKnown(
   { store }: ActionOptions,
   userId: UserId,
   provider: Provider,
 ): Promise<readonly Login[]> {
-  if (factsOf(provider).isClaimedOnce !== true) return []
   const known: Login[] = []
   for (const id of await store.logins.listIds(userId)) {
     const login = await openLogin(store, id)

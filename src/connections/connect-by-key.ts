@@ -29,6 +29,8 @@ export type OwnKeyEnd =
       readonly isRenewal: boolean
     }
   | { readonly kind: 'waiting'; readonly attempt: LinkingName }
+  /** The key is stored, and the person chooses an institution, whose page asks for the consent. */
+  | { readonly kind: 'needs_consent' }
 
 /**
  * @param renews the connection that gets a new key; null: none.
@@ -53,8 +55,11 @@ export function makeConnectByKey(options: ActionOptions): ConnectByKey {
     }
     const work = async (stop: AbortSignal) => {
       try {
-        const connections = await linkNow(options, by, { userId, credentials, stop })
-        state.end = () => ({ kind: 'linked', connections, isRenewal: renews !== null })
+        const { identity, connections } = await linkNow(options, by, { userId, credentials, stop })
+        state.end = () =>
+          identity.needsConsent === true
+            ? { kind: 'needs_consent' }
+            : { kind: 'linked', connections, isRenewal: renews !== null }
         if (state.kept !== null) await succeed(options, await state.kept, connections)
       } catch (error) {
         state.end = () => {

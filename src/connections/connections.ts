@@ -10,6 +10,7 @@ import { makeFinishDeletions } from './finish-deletions.ts'
 import { makeFinishLinking } from './finish-linking.ts'
 import { makeLateWork } from './late-work.ts'
 import { makeLinkConnections } from './link-connections.ts'
+import { makeListByCountry } from './list-by-country.ts'
 import { makeListInstitutions } from './list-institutions.ts'
 import { listWays } from './list-ways.ts'
 import { makeNoteChange } from './note-change.ts'
@@ -41,6 +42,7 @@ export function makeConnections(options: ConnectionsOptions) {
     /** How people can link here; it is fixed while the process runs. */
     linkingWays: listWays(options.adapters),
     listInstitutions,
+    listByCountry: makeListByCountry(actions),
     startLinking: makeStartLinking(actions, listInstitutions),
     finishLinking: makeFinishLinking(actions),
     resumeLinking: makeResumeLinking(actions),

@@ -22,6 +22,7 @@ import {
   toConnectionRef,
   toLogin,
 } from './ask-provider.ts'
+import { listKnown } from './claimed-login.ts'
 import { endUnsavedLogin } from './end-consent.ts'
 import {
   hashState,
@@ -141,6 +142,7 @@ async function readReturn(
     query,
     returnUrl: toReturnUrl(baseUrl, { provider, stateIn: linking.stateIn }, state),
     renews: renewed === null ? null : toConnectionRef(renewed),
+    known: await listKnown(options, attempt.userId, provider),
   }
   try {
     return await askProvider(provider, askOptions, (call) => linking.finish(request, call))

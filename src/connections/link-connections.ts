@@ -43,9 +43,19 @@ export type LinkConnections = (
  *   upstream failure by the mapping of `guard.ts`.
  */
 export function makeLinkConnections(options: ActionOptions): LinkConnections {
-  return async (by, userId, input) =>
-    linkNow(options, by, { userId, credentials: parseCredentials(input) })
+  return async (by, userId, input) => {
+    const credentials = parseCredentials(input)
+    const { connections, identity } = await linkNow(options, by, { userId, credentials })
+    if (identity.needsConsent === true) throw nothingToLink(credentials.provider, identity)
+    return connections
+  }
 }
+
+const nothingToLink = (provider: Provider, { ifNothing }: Identity) =>
+  apiError('invalid_params', {
+    message: `Nothing to link: ${provider} knows of no consent for these credentials`,
+    details: [ifNothing ?? 'The person gives consent at the provider first; then link again.'],
+  })
 
 /** @throws ApiError `invalid_params` */
 export function parseCredentials(input: unknown): Credentials {
@@ -59,12 +69,18 @@ interface Linked {
   readonly stop?: AbortSignal
 }
 
+export interface LinkedByKey {
+  readonly identity: Identity
+  /** Newest first; empty only where the identity has no consent yet. */
+  readonly connections: readonly ConnectionRow[]
+}
+
 /** The action itself. @throws ApiError as it does. */
 export async function linkNow(
   options: ActionOptions,
   by: By,
   { userId, credentials, stop }: Linked,
-): Promise<readonly ConnectionRow[]> {
+): Promise<LinkedByKey> {
   if (!mayActFor(by, userId)) throw apiError('user_not_found')
   return options.queue.take(userId, async () => {
     await demandUser(options, userId)
@@ -75,15 +91,9 @@ export async function linkNow(
       { userId, credentials },
       askOptions,
     )
-    if (discovered.length === 0) {
-      throw apiError('invalid_params', {
-        message: `Nothing to link: ${credentials.provider} knows of no consent for these credentials`,
-        details: [
-          identity.ifNothing ?? 'The person gives consent at the provider first; then link again.',
-        ],
-      })
-    }
     const { provider } = credentials
+    if (identity.needsConsent === true) return { identity, connections: [] }
+    if (discovered.length === 0) throw nothingToLink(provider, identity)
     const renewed = await findRenewedLogin(options, userId, identity, discovered)
     const saved = toNewLogin(
       options,
@@ -102,7 +112,7 @@ export async function linkNow(
     const rows = await options.store.connections.list(userId)
     // When the user is deleted meanwhile, that deletion ends the consents that were saved before.
     await demandUser(options, userId)
-    return rows.filter((row) => ids.has(row.id))
+    return { identity, connections: rows.filter((row) => ids.has(row.id)) }
   })
 }
 
@@ -121,7 +131,7 @@ function toNewLogin(
 
 interface Met {
   readonly identity: Identity
-  /** Stored already, because its secret cannot be had again; null: nothing is stored yet. */
+  /** Stored already, because its secret cannot be had again or waits for a consent; null: it is not. */
   readonly claimed: ClaimedLogin | null
   readonly discovered: readonly DiscoveredConnection[]
 }
@@ -141,7 +151,8 @@ async function meet(
     return await askProvider(provider, askOptions, async (call) => {
       const identity = await adapter.identify(credentials, call, known)
       const login = toNewLogin(options, { userId, provider }, identity)
-      const claimed = identity.isClaimed === true ? await saveClaimed(options, by, login) : null
+      const isKept = identity.isClaimed === true || identity.needsConsent === true
+      const claimed = isKept ? await saveClaimed(options, by, login) : null
       const unsaved = claimed === null ? toUnsaved(identity) : toLogin(claimed.row)
       return { identity, claimed, discovered: await adapter.discover(unsaved, call) }
     })

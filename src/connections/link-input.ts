@@ -17,11 +17,19 @@ const credential = z
     'has blanks, line ends, curly quotes or other characters outside ASCII; copy it alone',
   )
 
+/** A file's text, e.g. a key in PEM. */
+const longText = z
+  .string('must be text')
+  .min(1, 'is empty; copy it again')
+  .max(16_384, 'is longer than 16384 characters; copy the file alone')
+
 function makeCredentials(provider: Provider) {
-  const fields = Object.entries(factsOf(provider).linkFields).map(([field, { isOptional }]) => [
-    field,
-    isOptional === true ? credential.optional() : credential,
-  ])
+  const fields = Object.entries(factsOf(provider).linkFields).map(
+    ([field, { isOptional, isLong }]) => {
+      const kind = isLong === true ? longText : credential
+      return [field, isOptional === true ? kind.optional() : kind]
+    },
+  )
   return z.strictObject({ provider: z.literal(provider), ...Object.fromEntries(fields) })
 }
 

@@ -23,8 +23,8 @@ interface Wanted {
 }
 
 /**
- * The login of the renewed connection, else those of the person at this provider that take consents; none
- * yet: an empty list.
+ * The login of the renewed connection, else those of the person at this provider that take consents, the
+ * preferred ones first; none yet: an empty list.
  * @throws ApiError `invalid_params` for a connection by a key of the person's own.
  */
 export async function findLinkingLogins(
@@ -46,5 +46,8 @@ export async function findLinkingLogins(
     const row = await openLogin(store, id)
     if (row !== null && row !== 'damaged' && accepts(row)) found.push({ id, row })
   }
-  return found
+  const { isPreferred } = linking
+  if (isPreferred === undefined) return found
+  const isFirst = ({ row }: LinkingLogin) => row !== null && isPreferred(toLogin(row))
+  return found.toSorted((one, other) => Number(isFirst(other)) - Number(isFirst(one)))
 }

@@ -15,6 +15,8 @@ export interface LinkingWay {
   readonly category: ConnectionCategory
   /** The person gives consent on the provider's page. */
   readonly hasPage: boolean
+  /** The person chooses a country before the institution. */
+  readonly isByCountry: boolean
   /** Null: no keys of people in this mode. */
   readonly ownKey: OwnKeyAccess | null
 }
@@ -28,6 +30,7 @@ export function listWays(adapters: Adapters): readonly LinkingWay[] {
     const hasPage = adapter.linking !== undefined
     const ownKey = adapter.access.ownKey ?? null
     if (!hasPage && ownKey === null) return []
-    return [{ provider, name, covers, countries, category, hasPage, ownKey }]
+    const isByCountry = adapter.linking?.byCountry !== undefined
+    return [{ provider, name, covers, countries, category, hasPage, isByCountry, ownKey }]
   })
 }

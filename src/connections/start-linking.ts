@@ -64,7 +64,10 @@ export function makeStartLinking(
     const { linking } = getAdapter(options.adapters, provider)
     if (linking === undefined) throw apiError('provider_not_configured')
     const renewed = await findRenewed(options, start)
-    if (renewed === null) await demandInstitution(listInstitutions, start)
+    // By country `begin` looks it up itself.
+    if (renewed === null && linking.byCountry === undefined) {
+      await demandInstitution(listInstitutions, start)
+    }
     await countStart(options, userId)
     return options.queue.take(userId, async () => {
       try {
@@ -142,6 +145,9 @@ async function begin(
       // This login was deleted at the provider: another of the person takes its place, or one that is made.
       lost.add(known.id)
     }
+  }
+  if (linking.needsLogin === true) {
+    throw apiError('invalid_params', { details: ['institution: give a key of your own first'] })
   }
   if (linking.register === undefined) return openPage(options, beginning, null)
   return registerAlone(options, beginning, async () => {

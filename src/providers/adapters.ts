@@ -6,6 +6,7 @@ import type { Clock } from '#kernel/time.ts'
 import { makeAkahu } from './akahu/index.ts'
 import { factsOf, providerNames } from './all-facts.ts'
 import type { Budget } from './budget.ts'
+import { makeEnableBanking } from './enablebanking/index.ts'
 import { makeFiskil } from './fiskil/index.ts'
 import type { Adapter, Adapters, UpstreamReport } from './port.ts'
 import type { BudgetLimits } from './provider-facts.ts'
@@ -21,6 +22,7 @@ const makers = {
   snaptrade: makeSnapTrade,
   up: makeUp,
   simplefin: makeSimplefin,
+  enablebanking: makeEnableBanking,
 } as const satisfies Readonly<Record<Provider, (options: never) => Adapter>>
 
 /** What every adapter receives. */

@@ -2,6 +2,7 @@
 import { apiError } from '#contract/errors.ts'
 import { Provider } from '#contract/resources.ts'
 import { akahuFacts } from './akahu/facts.ts'
+import { enablebankingFacts } from './enablebanking/facts.ts'
 import { fiskilFacts } from './fiskil/facts.ts'
 import type { ProviderFacts } from './provider-facts.ts'
 import { simplefinFacts } from './simplefin/facts.ts'
@@ -14,6 +15,7 @@ const facts = {
   snaptrade: snaptradeFacts,
   up: upFacts,
   simplefin: simplefinFacts,
+  enablebanking: enablebankingFacts,
 } as const satisfies Readonly<Record<Provider, ProviderFacts>>
 
 /** The facts with their literal names, from which types are derived. */

@@ -33,6 +33,8 @@ export interface Identity {
   readonly isPersonal: boolean
   /** The secret can be had only once: it is stored before anything else (reading R38). */
   readonly isClaimed?: true
+  /** It has no consent yet: the person gives one on a page of the provider, within the hour. */
+  readonly needsConsent?: true
   /** Logins of the same person at the same server, whose connections this secret may renew. */
   readonly peers?: readonly LoginId[]
   /** What to do when nothing is found with these credentials; absent: give consent at the provider. */
@@ -90,6 +92,8 @@ export interface OwnKeyAccess {
   readonly steps: readonly [string, string, string]
   /** What such a key cannot do, one or two sentences. */
   readonly limits: string
+  /** It links nothing by itself: with it the person chooses an institution, whose page asks for consent. */
+  readonly leadsToPage?: true
 }
 
 export interface OwnKeyField {

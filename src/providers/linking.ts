@@ -75,6 +75,19 @@ export interface ReturnRequest {
   /** As it was given to `begin`. */
   readonly returnUrl: string
   readonly renews: ConnectionRef | null
+  /** The person's logins at the provider, one of which the return may renew; absent: none. */
+  readonly known?: readonly Login[]
+}
+
+/** Where there are institutions of many countries, people choose the country first. */
+export interface InstitutionsByCountry {
+  /**
+   * ISO 3166-1 alpha-2, sorted.
+   * @param login the person's own login that is asked with; null: this installation's credentials are.
+   */
+  countries(login: Login | null, call: CallContext): Promise<readonly string[]>
+  /** Sorted by name. @param country one of `countries`. */
+  list(login: Login | null, country: string, call: CallContext): Promise<readonly Institution[]>
 }
 
 export interface Linking {
@@ -86,6 +99,12 @@ export interface Linking {
   readonly stateIn: 'path' | 'query' | 'parameter'
   /** Absent: the person chooses on the provider's page. Sorted by name. */
   institutions?(call: CallContext): Promise<readonly Institution[]>
+  /** In place of `institutions`; `begin` refuses an institution that it does not list. */
+  readonly byCountry?: InstitutionsByCountry
+  /** This installation has no credentials of its own: a page is opened with a key that a person brought. */
+  readonly needsLogin?: true
+  /** Which of a person's logins a new consent is asked for with, where they have several. */
+  isPreferred?(login: Login): boolean
   /**
    * Makes the person's login at the provider. The result is stored before anything else happens; the call is
    * never repeated blindly, since it may make another login each time. Absent: the return brings the login.

@@ -170,8 +170,8 @@ interface AdapterBase extends OperatorWords {
   readonly freshness: 'reported' | 'reads'
   /**
    * The owner of these credentials, and which part is secret. Rejects credentials that do not work.
-   * @param known the logins of the same user at this provider, where credentials can be claimed once only
-   *   (facts `isClaimedOnce`): of a claim that was made before, its login is the answer.
+   * @param known the logins of the same user at this provider: where credentials can be claimed once only,
+   *   the login of a claim that was made before is the answer.
    */
   identify(credentials: Credentials, call: CallContext, known?: readonly Login[]): Promise<Identity>
   /**

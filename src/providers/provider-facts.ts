@@ -19,6 +19,8 @@ export interface LinkField {
   readonly onPage?: { readonly name: string; readonly label: string; readonly hint: string }
   /** May be left out; the adapter says which combinations of fields make sense. */
   readonly isOptional?: true
+  /** A file's text with its lines; otherwise a word without blanks. */
+  readonly isLong?: true
 }
 
 /** How many calls we make to a provider that limits them (`budget.ts`). */
@@ -57,6 +59,8 @@ export interface PersonalAccess {
   readonly fixed: Readonly<Record<string, string>>
   /** The link fields that are the person's; empty: the required variables are the person's access already. */
   readonly tokens: Readonly<Record<string, PersonalToken>>
+  /** Consent is given in a browser once the variables are set: there is nothing to link before. */
+  readonly isByBrowser?: true
 }
 
 export interface ProviderFacts {
@@ -78,8 +82,6 @@ export interface ProviderFacts {
   readonly oneConsentPerInstitution: boolean
   /** Its ids of accounts change when a person adds an institution again: names are compared as well. */
   readonly hasUnstableIds?: true
-  /** What links a person works once, and gives a secret that cannot be had again (reading R38). */
-  readonly isClaimedOnce?: true
   /** Null: it has no known limit, or none that we can reach. */
   readonly budget: BudgetLimits | null
   /** Of each account, in addition; absent: accounts have no limit of their own. */
@@ -106,6 +108,8 @@ export interface ProviderFacts {
     readonly fallbackFields: Readonly<Record<string, string>>
     /** Have a default value. */
     readonly preset: Readonly<Record<string, string>>
+    /** By variable: the one that names a file with its value instead. Absent: none. */
+    readonly files?: Readonly<Record<string, string>>
   }
   /** Port of its emulator when the sandbox runs alone. */
   readonly sandboxPort: number

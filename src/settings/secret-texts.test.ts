@@ -1,5 +1,6 @@
 /** Proves that the list of values to redact contains every configured secret. */
 import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
 import { Secret } from '#kernel/secret.ts'
 import { readConfig } from '#src/config.ts'
@@ -8,6 +9,11 @@ import { listSecretTexts } from './secret-texts.ts'
 import { settings } from './settings.ts'
 
 const key = Buffer.alloc(32, 0xab)
+const { privateKey } = generateKeyPairSync('rsa', {
+  modulusLength: 2048,
+  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  publicKeyEncoding: { type: 'spki', format: 'pem' },
+})
 
 /** A value for every variable that is secret. */
 const values: Record<string, string> = {
@@ -18,6 +24,7 @@ const values: Record<string, string> = {
   SMTP_URL: 'smtps://user:100%25canary@mail',
   FISKIL_WEBHOOK_SECRET: 'canarycanarycanarycanary',
   ENCRYPTION_KEY: key.toString('base64'),
+  ENABLEBANKING_PRIVATE_KEY: Buffer.from(privateKey).toString('base64'),
 }
 
 test('a password beside a socket, and one in a parameter, is removed from the log too', () => {
@@ -39,6 +46,7 @@ test('no secret of the configuration reaches the log, whatever line it is in', (
   const environment: Record<string, string> = {
     FISKIL_CLIENT_ID: 'public-1',
     SNAPTRADE_CLIENT_ID: 'public-2',
+    ENABLEBANKING_APPLICATION_ID: 'public-3',
   }
   for (const [name, setting] of settings) {
     if (setting.isSecret) environment[name] = values[name] ?? `${name.toLowerCase()}-canary`
@@ -60,4 +68,9 @@ test('no secret of the configuration reaches the log, whatever line it is in', (
   assert.doesNotMatch(lines.join(''), /canary|abababab/)
   assert.ok(!lines.join('').includes(key.toString('base64')))
   assert.match(lines.join(''), /public-1/)
+  for (const line of privateKey.split('\n').filter((one) => one.length > 20)) {
+    log.info(`a part of a key: ${line}`)
+    log.info(privateKey)
+    assert.ok(line.startsWith('-----') || !lines.join('').includes(line))
+  }
 })

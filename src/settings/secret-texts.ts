@@ -2,6 +2,7 @@
  * Every secret of this process as text, for one purpose: the log removes these exact values from its lines
  * (`makeLog`), whatever their format. No other code may use it.
  */
+import { listKeyTexts } from '#kernel/rsa-key.ts'
 import { Secret } from '#kernel/secret.ts'
 import { parseServerUrl } from '#kernel/server-url.ts'
 import type { Config } from './compose.ts'
@@ -20,7 +21,8 @@ export function listSecretTexts(config: Config, secrets: Secrets): readonly stri
     const bytes = Buffer.from(key)
     return [bytes.toString('base64'), bytes.toString('base64url'), bytes.toString('hex')]
   })
-  return [...texts, ...urls, ...keys].filter((text) => text !== undefined && text !== null)
+  const pems = texts.flatMap((text) => (text?.startsWith('-----BEGIN') ? listKeyTexts(text) : []))
+  return [...texts, ...pems, ...urls, ...keys].filter((text) => text !== undefined && text !== null)
 }
 
 /**

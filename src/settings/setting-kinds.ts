@@ -3,6 +3,7 @@
  * `undefined` for a text that they refuse, and are not called for an unset variable.
  */
 import { isIP } from 'node:net'
+import { readPrivateKey } from '#kernel/rsa-key.ts'
 import { Secret } from '#kernel/secret.ts'
 
 export interface Setting<Value> {
@@ -146,6 +147,50 @@ export function base64Secret(meaning: string): Setting<Secret<string> | null> {
     parse: (given) => {
       const isBase64 = /^[A-Za-z0-9+/]{22,}={0,2}$/.test(given)
       return isBase64 ? new Secret(given) : undefined
+    },
+  }
+}
+
+/** An RSA private key in any form in which it is copied; its value is PEM. */
+export function rsaKey(meaning: string): Setting<Secret<string> | null> {
+  return {
+    ...secret(meaning),
+    expects:
+      'an RSA private key: its file in base64 (base64 -w0 FILE), or PEM in one line with \\n for its line ends',
+    explain: (given) => {
+      const read = readPrivateKey(given)
+      return read.kind === 'problem' ? `an RSA private key; it ${read.detail}` : null
+    },
+    parse: (given) => {
+      const read = readPrivateKey(given)
+      return read.kind === 'key' ? new Secret(read.pem) : undefined
+    },
+  }
+}
+
+/** A file that is read at the start. */
+export function file(meaning: string): Setting<string | null> {
+  return {
+    ...directory('', meaning),
+    fallback: null,
+    expects: 'the path of a file, without quotes or ~',
+  }
+}
+
+/** Codes of countries, ISO 3166-1 alpha-2, separated by commas. */
+export function countryCodes(
+  meaning: string,
+  defaultText: string,
+): Setting<readonly string[] | null> {
+  return {
+    fallback: null,
+    defaultText,
+    expects: 'two-letter codes of countries separated by commas, e.g. FI,SE',
+    meaning,
+    isSecret: false,
+    parse: (given) => {
+      const codes = given.split(',').map((code) => code.trim().toUpperCase())
+      return codes.every((code) => /^[A-Z]{2}$/.test(code)) ? [...new Set(codes)].sort() : undefined
     },
   }
 }

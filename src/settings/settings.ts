@@ -180,6 +180,24 @@ export const chapters = {
       meaning:
         'SimpleFIN: tokens may lead to servers on private addresses and by plain http, e.g. your own bridge.',
     }),
+    ENABLEBANKING_BASE_URL: read.webUrl(
+      'https://api.enablebanking.com',
+      'Enable Banking (EU and EEA); its paths have no prefix.',
+    ),
+    ENABLEBANKING_APPLICATION_ID: read.text(null, {
+      meaning:
+        'Enable Banking: application id. Without it and its key, people link with applications of their own.',
+    }),
+    ENABLEBANKING_PRIVATE_KEY: read.rsaKey(
+      'Enable Banking: private key of the application; signs the token of every request.',
+    ),
+    ENABLEBANKING_PRIVATE_KEY_FILE: read.file(
+      'Enable Banking: file with that private key, in place of `ENABLEBANKING_PRIVATE_KEY`.',
+    ),
+    ENABLEBANKING_COUNTRIES: read.countryCodes(
+      'Enable Banking: the countries whose banks people choose from, separated by commas.',
+      'those of the application',
+    ),
     UPSTREAM_TIMEOUT_MS: read.integer(
       20_000,
       anyTimeout,

@@ -15,7 +15,7 @@ const word = `(?<![\\w-])${name}`
 
 /** A match means only that the replacements below must run. */
 const trace =
-  /trib_|token|secret|authoriz|cookie|signature|passw|passphrase|[a-z_-]key|akahu-id|verifier|bearer|basic|dpop|whsec_|up:|eyJ|aHR0c|[?@]/i
+  /trib_|token|secret|authoriz|cookie|signature|passw|passphrase|[a-z_-]key|akahu-id|verifier|bearer|basic|dpop|whsec_|up:|eyJ|aHR0c|private key|LS0tLS1|[?@]/i
 
 const replacements: readonly (readonly [RegExp, string])[] = [
   // "password":"…" of the line itself; arrays, objects and numbers too.
@@ -51,6 +51,9 @@ const replacements: readonly (readonly [RegExp, string])[] = [
   [/eyJ[\w-]{5,}\.[\w-]+\.[\w-]*/g, mask],
   // A setup token of SimpleFIN is the base64 of an address.
   [/aHR0c[\w+/=-]{12,}/g, mask],
+  // A private key in PEM, to its end or that of its text, and the base64 of one.
+  [/-----BEGIN [A-Z ]*PRIVATE KEY(?:(?!-----END)[^"])*(?:-----END [A-Z ]*-----)?/g, mask],
+  [/LS0tLS1CRUdJTi[\w+/=-]{12,}/g, mask],
   // URLs: user-info, and whole queries, since SnapTrade's contain its secrets.
   [/(\w:\/\/)[^\s/"'@\\]+@/g, `$1${mask}@`],
   [/(:\/\/[^\s"'\\?#]*\?)[^\s"'\\]+/g, '$1[query]'],

@@ -76,7 +76,7 @@ test('a live Tributary that is given the printed lines links and serves the peop
   const { data } = await run(['connections', 'list', user.id])
   assert.deepEqual(
     new Set(data.map((row: { provider: string }) => row.provider)),
-    new Set(['fiskil', 'akahu', 'snaptrade', 'up', 'simplefin']),
+    new Set(['fiskil', 'akahu', 'snaptrade', 'up', 'simplefin', 'enablebanking']),
   )
   assert.ok(ownKeys.length > 1)
   for (const { flags } of ownKeys) {

@@ -124,7 +124,7 @@ test('login break and mend: invalidated at once and active again; Fiskil has no 
   for (const provider of ['akahu', 'snaptrade', 'simplefin'] as const) {
     const linked = await linkMagic(service, 'healthy', provider)
     const broken = await sandbox.json('login', 'break', 'healthy')
-    assert.deepEqual(broken.providers, ['akahu', 'snaptrade', 'simplefin'])
+    assert.deepEqual(broken.providers, ['akahu', 'snaptrade', 'simplefin', 'enablebanking'])
     assert.equal(await linked.status(), 'invalidated')
     const reported = broken.connections.find(
       (one: { id: string }) => one.id === linked.connection.id,
@@ -209,8 +209,10 @@ test('latency: every answer of that provider takes so much longer, until it is t
 })
 
 test('fail: so many calls of that provider are refused, with its own way of naming a wait', async () => {
-  // SimpleFIN is not asked again for an hour (R36).
-  for (const provider of sandboxProviders.filter((name) => name !== 'simplefin')) {
+  // These two are not asked again for hours (R36).
+  for (const provider of sandboxProviders.filter(
+    (name) => name !== 'simplefin' && name !== 'enablebanking',
+  )) {
     const linked = await linkMagic(service, 'healthy', provider)
     const other = await linkMagic(service, 'history', provider)
     const reported = await sandbox.json(

@@ -16,7 +16,7 @@ const secretOf = (byte: number) => makeSealer([new Uint8Array(32).fill(byte)]).d
 
 const onlyFiskil = {
   ...{ fiskil: { baseUrl: '' }, akahu: null, snaptrade: null },
-  ...{ up: null, simplefin: null },
+  ...{ up: null, simplefin: null, enablebanking: null },
 }
 
 interface Ground {

@@ -50,6 +50,7 @@ test('rows are made when first read, so that the start is cheap', async () => {
         snaptrade: 'connections',
         up: 'accounts',
         simplefin: 'connections',
+        enablebanking: 'accounts',
       } as const
       for (const provider of sandboxProviders) {
         const person = sandbox[provider].people[name]

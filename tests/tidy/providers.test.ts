@@ -56,11 +56,12 @@ test('every exception from that still needs to be one', () => {
 
 test('the variables that the facts name are those that there are for the provider', () => {
   for (const provider of providerNames) {
-    const { baseUrl, required, optional, preset } = factsOf(provider).settings
-    const named = [baseUrl, ...[required, optional, preset].flatMap((some) => Object.values(some))]
+    const { baseUrl, required, optional, preset, files: named = {} } = factsOf(provider).settings
+    const groups = [required, optional, preset, named]
+    const all = [baseUrl, ...groups.flatMap((some) => Object.values(some))]
     const known = settings.map(([variable]) => variable as string)
     const own = known.filter((variable) => variable.startsWith(`${provider.toUpperCase()}_`))
-    assert.deepEqual(named.sort(), own.sort())
+    assert.deepEqual(all.sort(), own.sort())
   }
 })
 
@@ -79,6 +80,7 @@ test('every adapter has the same files, and further ones say of what they are', 
       provider,
     )
     assert.ok(files.includes(`tests/adapters/${provider}/harness.ts`), provider)
-    assert.ok(files.includes(`docs/providers/${provider}.md`), provider)
+    const page = factsOf(provider).name.toLowerCase().replaceAll(' ', '-')
+    assert.ok(files.includes(`docs/providers/${page}.md`), provider)
   }
 })

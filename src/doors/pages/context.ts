@@ -49,6 +49,7 @@ export interface PagesDoorOptions {
     Connections,
     | 'connectByKey'
     | 'linkingWays'
+    | 'listByCountry'
     | 'listInstitutions'
     | 'startLinking'
     | 'finishLinking'

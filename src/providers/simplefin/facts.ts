@@ -16,7 +16,6 @@ export const simplefinFacts = {
   // A person may have two sign-ins at one bank: each is a connection of its own.
   oneConsentPerInstitution: false,
   hasUnstableIds: true,
-  isClaimedOnce: true,
   budget: perDay,
   // Requests about one account have a limit of their own, of unconfirmed size.
   accountBudget: perDay,

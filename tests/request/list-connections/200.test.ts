@@ -19,7 +19,14 @@ test('R1: a person linked at every provider sees every connection with every fie
   assert.equal(answer.status, 200)
   assert.deepEqual(Object.keys(answer.body), ['data'])
   const providers = new Set(answer.body.data.map((row: { provider: string }) => row.provider))
-  assert.deepEqual([...providers].sort(), ['akahu', 'fiskil', 'simplefin', 'snaptrade', 'up'])
+  assert.deepEqual([...providers].sort(), [
+    'akahu',
+    'enablebanking',
+    'fiskil',
+    'simplefin',
+    'snaptrade',
+    'up',
+  ])
   for (const row of answer.body.data) {
     assert.deepEqual(Object.keys(row).sort(), [
       'category',

@@ -45,6 +45,7 @@ const noConnections: PagesDoorOptions['connections'] = {
   connectByKey: async () => ({ kind: 'linked', connections: [], isRenewal: false }),
   startLinking: async () => assert.fail('nothing is linked here'),
   linkingWays: [],
+  listByCountry: async () => assert.fail('nobody chooses a country'),
   listInstitutions: async () => null,
   finishLinking: async () => assert.fail('no link comes back here'),
   resumeLinking: async () => assert.fail('no link waits here'),

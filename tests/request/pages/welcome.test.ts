@@ -58,7 +58,7 @@ test('made-up data: one button links a person at every provider, again changes n
   }
   const rows = await world.service.app.store.connections.list(person.id)
   const providers = [...new Set(rows.map(({ provider }) => provider))].sort()
-  assert.deepEqual(providers, ['akahu', 'fiskil', 'simplefin', 'snaptrade', 'up'])
+  assert.deepEqual(providers, ['akahu', 'enablebanking', 'fiskil', 'simplefin', 'snaptrade', 'up'])
   const again = new Set(rows.map(({ provider, upstreamId }) => `${provider} ${upstreamId}`))
   assert.equal(again.size, rows.length)
   const shown = await jar.get('/welcome?done=linked')

@@ -120,6 +120,7 @@ async function takeKey(
   try {
     const end = await context.connections.connectByKey(toBy(visit), credentials, row.id)
     if (end.kind === 'waiting') return reply.redirect(waitingPath(end.attempt), 303)
+    if (end.kind === 'needs_consent') return reply.redirect(`${pathOf(row)}/reconnect`, 303)
     const isSame = end.connections.some(({ id }) => id === row.id)
     return reply.redirect(isSame ? `${pathOf(row)}?done=reconnected` : `${path}?done=linked`, 303)
   } catch (error) {

@@ -38,13 +38,25 @@ const shownAtOnce = 50
 
 export interface InstitutionOptions {
   readonly way: LinkingWay
-  /** Null: the provider's own page asks. `unavailable`: the list cannot be read now. */
-  readonly institutions: readonly Institution[] | null | 'unavailable'
+  /**
+   * Null: the provider's own page asks. `unavailable`: the list cannot be read now. `needs_key`: the person
+   * brings a key of their own first.
+   */
+  readonly institutions: readonly Institution[] | null | 'unavailable' | 'needs_key'
+  /** Null: there is no country to choose. */
+  readonly countries: CountryChoice | null
   /** What was searched for; empty: everything. */
   readonly q: string
   readonly formToken: string
   readonly institutionProblem: string | null
   readonly ownKey: OwnKeyDraft
+}
+
+export interface CountryChoice {
+  /** ISO 3166-1 alpha-2. */
+  readonly all: readonly string[]
+  /** Whose institutions are listed; null: none yet. */
+  readonly chosen: string | null
 }
 
 /** The form for a key as it was sent: what is wrong with it. Tokens that were typed are never shown again. */
@@ -59,9 +71,10 @@ export interface OwnKeyDraft {
 /** The second page: which institution, and the form for a key of one's own. */
 export function renderProvider(options: InstitutionOptions): Html {
   const { way, ownKey } = options
+  const hasPage = way.hasPage && options.institutions !== 'needs_key'
   return html`<h1>${way.covers}</h1>
-${way.hasPage && renderConsentWay(options)}
-${way.ownKey !== null && renderOwnKey(way, way.ownKey, ownKey, options.formToken)}
+${hasPage && renderConsentWay(options)}
+${way.ownKey !== null && renderOwnKey({ ...way, hasPage }, way.ownKey, ownKey, options.formToken)}
 <p><a href="${newPath}">Choose another provider</a></p>`
 }
 
@@ -71,16 +84,24 @@ function renderConsentWay({ way, institutions, ...options }: InstitutionOptions)
   if (institutions === 'unavailable') {
     return html`${intro}${alertBox(`${name} cannot show its list at the moment. Wait a few minutes, then reload this page.`)}`
   }
-  if (institutions === null) {
+  if (institutions === null || institutions === 'needs_key') {
     return html`${intro}${alertBox(options.institutionProblem)}
 <form method="post" action="${newPath}" class="narrow">${hidden('token', options.formToken)}${hidden('provider', provider)}
 <button type="submit">Continue to ${name}</button></form>`
+  }
+  const { countries } = options
+  const country = countries?.chosen ?? null
+  if (countries !== null && country === null) {
+    return html`${intro}${alertBox(options.institutionProblem)}
+<form method="get" action="${newPath}" class="narrow">${hidden('provider', provider)}${renderCountries(countries)}
+<button type="submit">Show its banks</button></form>`
   }
   const isFound = makeWordFilter(options.q)
   const found = institutions.filter(({ name }) => isFound(name))
   const shown = found.slice(0, shownAtOnce)
   return html`${intro}${alertBox(options.institutionProblem)}
 <div role="search"><form method="get" action="${newPath}" class="search">${hidden('provider', provider)}
+${countries !== null && countries.all.length > 1 && renderCountries(countries)}
 <label for="q">Search</label>
 <div class="search-row"><input id="q" name="q" type="search" autocomplete="off" maxlength="100" value="${options.q}">
 <button type="submit" class="secondary">Search</button></div>
@@ -89,10 +110,23 @@ ${found.length === 0 && html`<p role="status">No bank matches “${foreignText(o
 ${
   shown.length > 0 &&
   html`<form method="post" action="${newPath}">${hidden('token', options.formToken)}${hidden('provider', provider)}
-<ul class="institutions">${shown.map(renderInstitution)}</ul></form>`
+${country !== null && hidden('country', country)}<ul class="institutions">${shown.map(renderInstitution)}</ul></form>`
 }
 ${found.length > shown.length && html`<p><small>${shown.length} of ${found.length} are shown. Search for yours.</small></p>`}`
 }
+
+function renderCountries({ all, chosen }: CountryChoice): Html {
+  const options = all
+    .map((code) => ({ code, name: countryNames.of(code) ?? code }))
+    .toSorted((one, other) => one.name.localeCompare(other.name, 'en'))
+  return html`<label for="country">Country</label>
+<select id="country" name="country">${options.map(
+    ({ code, name }) =>
+      html`<option value="${code}"${code === chosen && html` selected`}>${name}</option>`,
+  )}</select>`
+}
+
+const countryNames = new Intl.DisplayNames('en', { type: 'region' })
 
 const healths = {
   healthy: null,
@@ -114,7 +148,7 @@ function renderInstitution({ id, name, health, isOpen }: Institution): Html {
 
 function renderOwnKey(
   way: LinkingWay,
-  { fields, steps, limits }: OwnKeyAccess,
+  { fields, steps, limits, leadsToPage }: OwnKeyAccess,
   draft: OwnKeyDraft,
   formToken: string,
 ): Html {
@@ -140,6 +174,6 @@ ${fields.map(({ name, label, hint, isOptional }) =>
     problem: draft.problems[name],
   }),
 )}
-<button type="submit"${way.hasPage && html` class="secondary"`}>Link with ${fields.length > 0 ? 'this key' : 'the key of this server'}</button>
+<button type="submit"${way.hasPage && html` class="secondary"`}>${leadsToPage === true ? 'Continue with this key' : html`Link with ${fields.length > 0 ? 'this key' : 'the key of this server'}`}</button>
 </form>`
 }

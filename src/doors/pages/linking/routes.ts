@@ -2,7 +2,6 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { LinkingWay } from '#connections/connections.ts'
 import { ApiError } from '#contract/errors.ts'
-import type { Institution } from '#providers/linking.ts'
 import type { PagesContext } from '../context.ts'
 import {
   addForm,
@@ -34,7 +33,7 @@ export function addLinkingRoutes(scope: FastifyInstance, context: PagesContext):
     const { request, reply, visit } = turn
     const asked: Readonly<Record<string, unknown>> = { ...(request.query as object) }
     const provider = asked.provider ?? readKept(context, turn)?.get('provider') ?? undefined
-    const { q } = asked
+    const { q, country } = asked
     const ways = context.connections.linkingWays
     if (provider === undefined) {
       const country = guessCountry(request.headers['accept-language'], visit.user.timezone)
@@ -42,7 +41,10 @@ export function addLinkingRoutes(scope: FastifyInstance, context: PagesContext):
     }
     const way = findWay(context, provider)
     if (way === null) return reply.redirect(newPath, 303)
-    return showProvider(context, turn, way, { q: typeof q === 'string' ? q : '' })
+    return showProvider(context, turn, way, {
+      q: typeof q === 'string' ? q : '',
+      country: typeof country === 'string' ? country : null,
+    })
   })
 
   addForm(scope, context, { path: newPath, kept: ['provider'] }, async (turn) => {
@@ -64,21 +66,24 @@ function givesOwnKey({ ownKey, hasPage }: LinkingWay, form: URLSearchParams): bo
 
 interface Shown {
   readonly q?: string
+  /** The chosen one; null or absent: none, so that it is guessed. */
+  readonly country?: string | null
   readonly institutionProblem?: string
   readonly ownKey?: Omit<OwnKeyDraft, 'samples'>
 }
 
 async function showProvider(
   context: PagesContext,
-  { reply, visit }: SignedInRequest,
+  turn: SignedInRequest,
   way: LinkingWay,
   shown: Shown = {},
 ): Promise<FastifyReply> {
-  const institutions = way.hasPage ? await listInstitutions(context, way) : null
-  if (institutions === 'unavailable' && reply.statusCode === 200) reply.code(503)
+  const { reply, visit } = turn
+  const list = await listChoices(context, turn, way, shown.country ?? null)
+  if (list.institutions === 'unavailable' && reply.statusCode === 200) reply.code(503)
   const options: InstitutionOptions = {
     way,
-    institutions,
+    ...list,
     q: (shown.q ?? '').trim().slice(0, maxSearch),
     formToken: visit.formToken,
     institutionProblem: shown.institutionProblem ?? null,
@@ -94,22 +99,34 @@ async function showProvider(
 }
 
 /** A provider that does not answer leaves the other ways of the page usable. */
-async function listInstitutions(
+async function listChoices(
   context: PagesContext,
-  { provider }: LinkingWay,
-): Promise<readonly Institution[] | null | 'unavailable'> {
+  { request, visit }: SignedInRequest,
+  { provider, hasPage, isByCountry }: LinkingWay,
+  wanted: string | null,
+): Promise<Pick<InstitutionOptions, 'institutions' | 'countries'>> {
+  const { connections } = context
+  if (!hasPage) return { institutions: null, countries: null }
   try {
-    return await context.connections.listInstitutions(provider)
+    if (!isByCountry) {
+      return { institutions: await connections.listInstitutions(provider), countries: null }
+    }
+    const guess = guessCountry(request.headers['accept-language'], visit.user.timezone)
+    const country = wanted?.toUpperCase() ?? guess
+    const found = await connections.listByCountry({ userId: visit.user.id, provider, country })
+    if (found.kind === 'needs_key') return { institutions: 'needs_key', countries: null }
+    const { institutions, countries, country: chosen } = found
+    return { institutions, countries: { all: countries, chosen } }
   } catch (error) {
     if (!(error instanceof ApiError)) throw error
     context.onFailure(error)
-    return 'unavailable'
+    return { institutions: 'unavailable', countries: null }
   }
 }
 
 async function lead(context: PagesContext, turn: FormTurn, way: LinkingWay): Promise<FastifyReply> {
   const { provider } = way
-  const institutionId = turn.form.get('institution') || null
+  const institutionId = readInstitution(way, turn.form)
   const back = `${newPath}?provider=${provider}`
   try {
     const asked = { provider, institutionId, connectionId: null, back }
@@ -118,8 +135,17 @@ async function lead(context: PagesContext, turn: FormTurn, way: LinkingWay): Pro
     const { status, problems, message } = toProblems(error, { institution: 'This institution' })
     turn.reply.code(status)
     const institutionProblem = problems.institution ?? message ?? ''
-    return showProvider(context, turn, way, { institutionProblem })
+    const country = turn.form.get('country')
+    return showProvider(context, turn, way, { institutionProblem, country })
   }
+}
+
+/** By country, a name alone is one of the country that was chosen with it. */
+function readInstitution({ isByCountry }: LinkingWay, form: URLSearchParams): string | null {
+  const institution = form.get('institution') || null
+  const country = form.get('country')
+  const isWhole = institution === null || /^[A-Z]{2}:/.test(institution)
+  return !isByCountry || isWhole || !country ? institution : `${country}:${institution}`
 }
 
 async function useOwnKey(
@@ -131,6 +157,12 @@ async function useOwnKey(
   const result = await connectByOwnKey(context.connections, toBy(visit), { way, form })
   if (result.kind === 'linked') return reply.redirect(toLinked(result.connections), 303)
   if (result.kind === 'waiting') return reply.redirect(waitingPath(result.attempt), 303)
+  if (result.kind === 'needs_consent') {
+    if (form.get('institution')) return lead(context, turn, way)
+    const country = form.get('country')
+    const chosen = country ? `&country=${encodeURIComponent(country)}` : ''
+    return reply.redirect(`${newPath}?provider=${way.provider}${chosen}`, 303)
+  }
   const { kind: _kind, status, cause, retryAfterSeconds, ...ownKey } = result
   if (status >= 500) context.onFailure(cause)
   if (retryAfterSeconds !== null) reply.header('retry-after', String(retryAfterSeconds))

@@ -1,0 +1,60 @@
+/**
+ * Reads an RSA private key in every form in which people copy it: PEM with its lines (RFC 7468), in one line
+ * or with `\n` between them, and base64 of each. Pure. It never repeats what was given.
+ */
+import { createPrivateKey } from 'node:crypto'
+
+export type PrivateKeyResult =
+  /** `pem`: with its lines. */
+  | { readonly kind: 'key'; readonly pem: string }
+  /** Completes "the private key …". */
+  | { readonly kind: 'problem'; readonly detail: string }
+
+const problem = (detail: string): PrivateKeyResult => ({ kind: 'problem', detail })
+
+const copyAll =
+  'is no PEM text: copy the whole file, with the lines that begin and end with five dashes'
+
+/** The key must be RSA of 2048 bits or more, without a passphrase (RS256, RFC 7518 §3.3). */
+export function readPrivateKey(given: string): PrivateKeyResult {
+  const text = given.includes('-----BEGIN') ? given : decode(given)
+  const found = /-----BEGIN ([A-Z0-9 ]{1,40})-----([^-]*)-----END \1-----/.exec(text)
+  const [, label = '', inner = ''] = found ?? []
+  const body = inner.replace(/\\[nr]|\s+/g, '')
+  if (found === null || !/^[A-Za-z0-9+/]+={0,2}$/.test(body)) return problem(copyAll)
+  if (/CERTIFICATE|PUBLIC KEY/.test(label)) {
+    return problem('is the public part: copy the file of the private key')
+  }
+  if (label === 'ENCRYPTED PRIVATE KEY') {
+    return problem('has a passphrase: remove it with `openssl pkey -in FILE`, then copy the result')
+  }
+  const lines = body.match(/.{1,64}/g) ?? []
+  return check(`-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`)
+}
+
+function decode(given: string): string {
+  const text = given.replace(/\s+/g, '')
+  return /^[A-Za-z0-9+/]+={0,2}$/.test(text) ? Buffer.from(text, 'base64').toString('latin1') : ''
+}
+
+const leastBits = 2048
+
+function check(pem: string): PrivateKeyResult {
+  try {
+    const { asymmetricKeyType, asymmetricKeyDetails } = createPrivateKey(pem)
+    if (asymmetricKeyType !== 'rsa') return problem('is no RSA key')
+    const { modulusLength = 0 } = asymmetricKeyDetails ?? {}
+    if (modulusLength < leastBits)
+      return problem(`has fewer than ${leastBits} bits: make a new one`)
+    return { kind: 'key', pem }
+  } catch {
+    // The reason may hold parts of the key.
+    return problem('cannot be read: it is cut or damaged; copy the whole file again')
+  }
+}
+
+/** The texts by which a key in PEM could be printed: in one line, each of its lines, and in base64. */
+export function listKeyTexts(pem: string): readonly string[] {
+  const lines = pem.split('\n').filter((line) => line !== '' && !line.startsWith('-----'))
+  return [lines.join(''), Buffer.from(pem).toString('base64'), ...lines]
+}

@@ -1,0 +1,127 @@
+/**
+ * Enable Banking's HTTP: requests of an application, and of a person who is present. Ids of sessions and
+ * accounts, tokens and keys never appear in a route, a detail or a log.
+ */
+import type { Clock } from '#kernel/time.ts'
+import type { Budget } from '../budget.ts'
+import { UpstreamError } from '../failure.ts'
+import type { CallContext, ProbeReply, UpstreamReport } from '../port.ts'
+import type { Readings } from '../readings.ts'
+import { readServerTime } from '../server-time.ts'
+import { makeUpstream } from '../upstream.ts'
+import { type Application, makeTokens } from './application.ts'
+import { demandOk, ourFaults, RefusedError } from './failures.ts'
+import { ApplicationBody, readBody } from './wire.ts'
+
+export interface EnableBankingOptions {
+  /** `https://api.enablebanking.com`; its paths have no prefix. */
+  readonly baseUrl: string
+  /** Of this installation; null: people link with applications of their own only. */
+  readonly applicationId: string | null
+  /** PEM. */
+  readonly privateKey: string | null
+  /** Whose banks people choose from (ISO 3166-1 alpha-2); null: those of the application. */
+  readonly countries: readonly string[] | null
+  readonly timeoutMs: number
+  readonly clock: Clock
+  readonly report: UpstreamReport
+  /** Consulted before every call to a bank without its person, for each account. */
+  readonly accountThrottle: Budget
+  readonly readings: Readings
+}
+
+export interface EnableBankingRequest {
+  readonly method: 'GET' | 'POST' | 'DELETE'
+  /** For metrics: a template without ids and query. */
+  readonly route: string
+  readonly target: string
+  readonly json?: unknown
+  /** Of the person who is present (`psu-headers.ts`). */
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+export interface EnableBankingClient {
+  /** This installation's; null: it has none. */
+  readonly application: Application | null
+  /** @throws RefusedError for every answer but 2xx. */
+  send(
+    application: Application,
+    request: EnableBankingRequest,
+    call: CallContext,
+  ): Promise<Uint8Array>
+  probe(call: CallContext): Promise<ProbeReply>
+  close(): Promise<void>
+}
+
+/** Opens the pool. Every method throws UpstreamError, or the signal's own reason. */
+export function makeClient(options: EnableBankingOptions): EnableBankingClient {
+  const { baseUrl, timeoutMs, report, clock, applicationId, privateKey } = options
+  const upstream = makeUpstream({ provider: 'enablebanking', baseUrl, timeoutMs, report })
+  const makeToken = makeTokens(clock)
+  const application =
+    applicationId === null || privateKey === null
+      ? null
+      : { id: applicationId, privateKey, isOwn: false }
+
+  async function send(by: Application, request: EnableBankingRequest, call: CallContext) {
+    const headers = { ...request.headers, authorization: `Bearer ${makeToken(by)}` }
+    const response = await upstream.send({ ...request, headers }, call)
+    try {
+      return demandOk(response, clock.now())
+    } catch (error) {
+      if (error instanceof RefusedError) note(request.route, error)
+      throw error
+    }
+  }
+
+  function note(route: string, { failure, code }: RefusedError): void {
+    if (failure.kind === 'misconfigured') {
+      report.alert({ provider: 'enablebanking', detail: `${route}: ${failure.detail}` })
+    }
+    if (ourFaults.has(code)) {
+      report.oddity({ provider: 'enablebanking', what: `refused: ${code}` })
+    }
+  }
+
+  return {
+    application,
+    send,
+    async probe(call) {
+      const request = { method: 'GET', route: '/application', target: '/application' } as const
+      const headers =
+        application === null ? {} : { authorization: `Bearer ${makeToken(application)}` }
+      const response = await upstream.send({ ...request, headers }, call)
+      const theirTimeMs = readServerTime(response.headers)
+      if (application === null) return { theirTimeMs, failure: judgeBare(response.status) }
+      try {
+        const told = readBody(ApplicationBody, demandOk(response, clock.now()))
+        return { theirTimeMs, failure: null, note: describe(told) }
+      } catch (error) {
+        if (error instanceof UpstreamError) return { theirTimeMs, failure: error.failure }
+        throw error
+      }
+    },
+    close: () => upstream.close(),
+  }
+}
+
+/** A request without a token must be refused for that; then the provider is reachable. */
+function judgeBare(status: number): ProbeReply['failure'] {
+  if (status === 401 || status === 403) return null
+  const detail = `a request without a token was answered ${status}; ENABLEBANKING_BASE_URL has no path`
+  return status >= 500
+    ? { kind: 'unavailable', status, detail: `the provider answered ${status}` }
+    : { kind: 'malformed', detail }
+}
+
+function describe({ active, environment, redirect_urls: urls }: ApplicationToldOf): string {
+  const kind = (environment ?? 'unknown').toLowerCase()
+  if (active === false) {
+    return `the application (${kind}) is not active yet: link an account in the control panel of enablebanking.com`
+  }
+  const ours = (urls ?? []).some((url) => url.endsWith('/providers/enablebanking/callback'))
+  const missing = `the application (${kind}) is active, but has no redirect URL that ends with /providers/enablebanking/callback: add {BASE_URL}/providers/enablebanking/callback in the control panel`
+  return ours ? `the application (${kind}) is active` : missing
+}
+
+type ApplicationToldOf = ReturnType<typeof ApplicationBody.parse>

@@ -1,0 +1,98 @@
+/**
+ * What a login reaches, and whether it still does: its application, its session, and what that proves
+ * (readings R20b, R36). The session is asked, which is no call to the bank.
+ */
+import type { Clock } from '#kernel/time.ts'
+import type { Budget } from '../budget.ts'
+import type { RevokeOptions } from '../credentials.ts'
+import { UpstreamError } from '../failure.ts'
+import type { CallContext, Login } from '../port.ts'
+import type { Readings } from '../readings.ts'
+import type { Application } from './application.ts'
+import type { EnableBankingClient } from './client.ts'
+import { ended, RefusedError } from './failures.ts'
+import type { Banks } from './institutions.ts'
+import { readSecret, sessionOf } from './secret.ts'
+import { readBody, type Session, SessionBody } from './wire.ts'
+
+/** What everything at Enable Banking needs. */
+export interface Reach {
+  readonly client: EnableBankingClient
+  readonly banks: Banks
+  readonly readings: Readings
+  readonly clock: Clock
+  readonly throttle: Budget
+  readonly note: (what: string) => void
+}
+
+/** @throws UpstreamError `misconfigured` where the login has no application of its own and none is set. */
+export function applicationOf({ client }: Pick<Reach, 'client'>, login: Login | null): Application {
+  const own = login === null ? null : readSecret(login)?.application
+  if (own) return { ...own, isOwn: true }
+  if (client.application !== null) return client.application
+  throw new UpstreamError('enablebanking', {
+    kind: 'misconfigured',
+    status: 401,
+    detail:
+      'this login has no application of its own, and none is set: set ENABLEBANKING_APPLICATION_ID and ENABLEBANKING_PRIVATE_KEY, or link again',
+  })
+}
+
+/** @throws UpstreamError */
+export async function readSession(
+  { client }: Pick<Reach, 'client'>,
+  application: Application,
+  id: string,
+  call: CallContext,
+): Promise<Session> {
+  const target = `/sessions/${encodeURIComponent(id)}`
+  const request = { method: 'GET', route: '/sessions/{id}', target } as const
+  return readBody(SessionBody, await client.send(application, request, call))
+}
+
+/** Null: it is open. Else what has become of it. */
+export function judgeStatus(status: string): 'invalidated' | 'revoked' | null {
+  if (status === 'AUTHORIZED') return null
+  return status === 'REVOKED' || status === 'CANCELLED' ? 'revoked' : 'invalidated'
+}
+
+/** The open session of a login. @throws UpstreamError `consent_lost` for one that has ended. */
+export async function readOpenSession(
+  reach: Pick<Reach, 'client'>,
+  login: Login,
+  call: CallContext,
+): Promise<Session> {
+  const { session } = sessionOf(login)
+  const found = await readSession(reach, applicationOf(reach, login), session.id, call)
+  const becomes = judgeStatus(found.status)
+  if (becomes !== null) throw ended(becomes)
+  return found
+}
+
+/** The consent is ended at the bank, where it was given through this installation or that was asked for. */
+export async function revoke(
+  reach: Reach,
+  login: Login,
+  { isAsked }: RevokeOptions,
+  call: CallContext,
+): Promise<void> {
+  const session = readSecret(login)?.session ?? null
+  if (session === null || (login.isOurs !== true && !isAsked)) return
+  await endSession(reach, applicationOf(reach, login), session.id, call)
+}
+
+/** May be repeated: a session that has ended already is no failure. */
+export async function endSession(
+  { client }: Pick<Reach, 'client'>,
+  application: Application,
+  id: string,
+  call: CallContext,
+): Promise<void> {
+  const target = `/sessions/${encodeURIComponent(id)}`
+  try {
+    await client.send(application, { method: 'DELETE', route: '/sessions/{id}', target }, call)
+  } catch (error) {
+    if (error instanceof RefusedError && error.failure.kind === 'consent_lost') return
+    throw error
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * The one connection of a login with its accounts, from its session. A person who is present, at linking and
+ * at their press, has the bank read anew with it: within the first hour that brings all it has.
+ */
+import { type Millis, toIso } from '#kernel/time.ts'
+import { UpstreamError } from '../failure.ts'
+import type { CallContext, DiscoveredConnection, Login } from '../port.ts'
+import { findReadAt, readBalances, readRows } from './account-readings.ts'
+import { applicationOf, judgeStatus, type Reach, readSession } from './consent.ts'
+import { RefusedError } from './failures.ts'
+import { findUid } from './keep-session.ts'
+import { currencyOf, toAccount, toConnection } from './map.ts'
+import { type KeptAccount, readSecret, sessionOf } from './secret.ts'
+import type { Session } from './wire.ts'
+
+export async function discover(
+  reach: Reach,
+  login: Login,
+  call: CallContext,
+): Promise<readonly DiscoveredConnection[]> {
+  // An application without a bank yet.
+  if (readSecret(login)?.session === null) return []
+  const open = sessionOf(login)
+  const found = await readOrEnded(reach, login, call)
+  const named = { upstreamId: login.upstreamUserId }
+  if (typeof found === 'string') {
+    const gone = { ...named, status: found, lastRefreshedAt: null, accounts: null }
+    return [toConnection(open, gone)]
+  }
+  const own = open.session.accounts.filter((account) => isListed(found, account))
+  if (call.person !== undefined) await readNow(reach, login, own, call)
+  const times = await Promise.all(own.map((account) => findReadAt(reach, login, account)))
+  const known = times.filter((at): at is Millis => at !== null)
+  const accounts = await Promise.all(
+    own.map(async (account) =>
+      toAccount(account, open.bank, await findCurrency(reach, login, account, call)),
+    ),
+  )
+  return [
+    toConnection(open, {
+      ...named,
+      status: 'active',
+      lastRefreshedAt: known.length === 0 ? null : toIso(Math.min(...known)),
+      accounts,
+    }),
+  ]
+}
+
+/** A session that has ended is known by its refusal as well as by its status. */
+async function readOrEnded(
+  reach: Reach,
+  login: Login,
+  call: CallContext,
+): Promise<Session | 'invalidated' | 'revoked'> {
+  const { session } = sessionOf(login)
+  try {
+    const found = await readSession(reach, applicationOf(reach, login), session.id, call)
+    return judgeStatus(found.status) ?? found
+  } catch (error) {
+    const failure = error instanceof RefusedError ? error.failure : null
+    if (failure?.kind !== 'consent_lost' || failure.becomes === 'pending_mfa') throw error
+    return failure.becomes
+  }
+}
+
+/** A session that names no accounts has all that it was opened with. */
+function isListed(session: Session, account: KeptAccount): boolean {
+  const { accounts_data: listed, accounts } = session
+  if (!listed) return !accounts || account.uid === null || accounts.includes(account.uid)
+  return findUid(session, account) !== null || listed.some(({ uid }) => uid === account.uid)
+}
+
+/**
+ * Balances are awaited; rows go on when the page has left. What fails is shown by whoever reads it next.
+ */
+async function readNow(
+  reach: Reach,
+  login: Login,
+  accounts: readonly KeptAccount[],
+  call: CallContext,
+): Promise<void> {
+  const noteFailure = (error: unknown) => {
+    const kind = error instanceof UpstreamError ? error.failure.kind : 'aborted'
+    reach.note(`not read while its person was present: ${kind}`)
+  }
+  for (const account of accounts) {
+    void readRows(reach, login, account, call).catch(noteFailure)
+  }
+  await Promise.all(
+    accounts.map((account) => readBalances(reach, login, account, call).catch(noteFailure)),
+  )
+  call.signal.throwIfAborted()
+}
+
+/** Where the bank gives no currency of the account, that of its balance, as far as one is kept. */
+async function findCurrency(
+  reach: Reach,
+  login: Login,
+  account: KeptAccount,
+  call: CallContext,
+): Promise<string | null> {
+  if (account.currency !== null) return account.currency
+  if (call.person === undefined) return null
+  try {
+    const { person: _, ...later } = call
+    return currencyOf((await readBalances(reach, login, account, later)).value)
+  } catch (error) {
+    if (error instanceof UpstreamError) return null
+    throw error
+  }
+}

@@ -1,0 +1,193 @@
+/**
+ * What is kept of a session: with which bank, until when, and the accounts with the ids by which they are
+ * found again. An account that was known keeps its id over a renewal, when any of its hashes is the same.
+ */
+import type { AccountType } from '#contract/resources.ts'
+import { hideNumbers } from '../account-number.ts'
+import type { Identity } from '../credentials.ts'
+import type { CallContext, Login } from '../port.ts'
+import { toShownText } from '../shown-text.ts'
+import type { Application } from './application.ts'
+import { judgeStatus, type Reach, readSession } from './consent.ts'
+import { ended, RefusedError, refused } from './failures.ts'
+import {
+  type Bank,
+  type KeptAccount,
+  type KeptSession,
+  nameAccount,
+  nameBank,
+  nameHolder,
+  readSecret,
+  writeSecret,
+} from './secret.ts'
+import type { NewSession, Session, WireAccount } from './wire.ts'
+
+/** A session that was opened just now, with everything that the bank tells once. */
+export async function keepNewSession(
+  reach: Reach,
+  {
+    application,
+    opened,
+    known,
+  }: {
+    readonly application: Application
+    readonly opened: NewSession
+    readonly known: readonly Login[]
+  },
+  call: CallContext,
+): Promise<Identity> {
+  const bank = await describeBank(reach, application, opened.aspsp, call)
+  const before = listKnown(known, nameBank(application, bank))
+  const session: KeptSession = {
+    id: opened.session_id,
+    validUntil: opened.access?.valid_until ?? null,
+    authorizedAt: reach.clock.now(),
+    accounts: opened.accounts.map((account) => toKept(account, before)),
+  }
+  return toIdentity(application, { session, bank })
+}
+
+/** @throws UpstreamError `rejected` for one that is unknown or has ended. */
+export async function adoptSession(
+  reach: Reach,
+  asked: {
+    readonly application: Application
+    readonly session: string
+    readonly known: readonly Login[]
+  },
+  call: CallContext,
+): Promise<Identity> {
+  const { application, session: id } = asked
+  const found = await readSession(reach, application, id, call).catch((error: unknown) => {
+    const isGone = error instanceof RefusedError && error.failure.kind === 'consent_lost'
+    throw isGone ? refused('this session is unknown or has ended', error) : error
+  })
+  if (judgeStatus(found.status) !== null) throw ended('invalidated', 'this session has ended')
+  const bank = await describeBank(reach, application, found.aspsp, call)
+  const before = listKnown(asked.known, nameBank(application, bank))
+  const session: KeptSession = {
+    id,
+    validUntil: found.access?.valid_until ?? null,
+    // Its first hour may be over: the bank is asked for what it always gives.
+    authorizedAt: null,
+    accounts: (found.accounts_data ?? []).map((account) => toBare(account, before)),
+  }
+  return toIdentity(application, { session, bank })
+}
+
+function toIdentity(
+  application: Application,
+  kept: { readonly session: KeptSession; readonly bank: Bank },
+): Identity {
+  const { id, privateKey, isOwn } = application
+  return {
+    upstreamUserId: nameBank(application, kept.bank),
+    secret: writeSecret({ application: isOwn ? { id, privateKey } : null, ...kept }),
+    isPersonal: isOwn,
+    ifNothing:
+      'The session has no accounts: link them in the control panel of enablebanking.com first, then give consent again.',
+  }
+}
+
+/** With what the list of banks says of it; a list that cannot be read now costs the logo alone. */
+async function describeBank(
+  { banks }: Reach,
+  application: Application,
+  { name, country }: NewSession['aspsp'],
+  call: CallContext,
+): Promise<Bank> {
+  const found = await banks
+    .list(application, country, call)
+    .then((list) => list.find((one) => one.name === name))
+    .catch((error: unknown) => {
+      if (call.signal.aborted) throw error
+      return undefined
+    })
+  const required = found?.required_psu_headers ?? []
+  return {
+    name,
+    country,
+    logo: found?.logo ?? null,
+    requiredHeaders: required.map((header) => header.toLowerCase()),
+  }
+}
+
+/** The accounts of the login that this session renews. */
+function listKnown(known: readonly Login[], upstreamUserId: string): readonly KeptAccount[] {
+  const login = known.find((one) => one.upstreamUserId === upstreamUserId)
+  return login === undefined ? [] : (readSecret(login)?.session?.accounts ?? [])
+}
+
+type Hashed = Pick<WireAccount, 'uid' | 'identification_hash' | 'identification_hashes'>
+
+/** The id by which an account was known before, else a new one. */
+function identify(account: Hashed, before: readonly KeptAccount[]) {
+  const { identification_hash: own, identification_hashes: others } = account
+  const hashes = [...new Set([own, ...(others ?? [])])].map(nameAccount)
+  const known =
+    before.find(({ id }) => id === hashes[0]) ??
+    before.find((one) => one.hashes.some((hash) => hashes.includes(hash)))
+  return { known, id: known?.id ?? nameAccount(own), uid: account.uid ?? null, hashes }
+}
+
+function toBare(account: Hashed, before: readonly KeptAccount[]): KeptAccount {
+  const { known, ...named } = identify(account, before)
+  const told = known ?? { name: null, type: null, tail: null, currency: null, holder: null }
+  return { ...told, ...named }
+}
+
+function toKept(account: WireAccount, before: readonly KeptAccount[]): KeptAccount {
+  const { known: _, ...named } = identify(account, before)
+  const name = account.details || account.product || null
+  const currency = account.currency ?? null
+  return {
+    ...named,
+    name: name === null ? null : hideNumbers(toShownText(name), listNumbers(account)).slice(0, 200),
+    type: typeOf(account),
+    tail: tailOf(account),
+    currency: currency === 'XXX' ? null : currency,
+    holder: account.name ? nameHolder(account.name) : null,
+  }
+}
+
+const types: Readonly<Record<string, AccountType>> = {
+  CACC: 'transaction',
+  CASH: 'transaction',
+  CARD: 'credit-card',
+  SVGS: 'savings',
+  LOAN: 'loan',
+}
+
+const typeOf = ({ cash_account_type: type }: WireAccount): AccountType =>
+  types[type ?? ''] ?? 'other'
+
+/** The last four characters of its IBAN, else of its BBAN, else of its card's number. */
+function tailOf({ account_id: own, all_account_ids: all }: WireAccount): string | null {
+  const ids = [...(own?.other ? [own.other] : []), ...(all ?? [])]
+  const byScheme = (scheme: string) =>
+    ids.find(({ scheme_name: name }) => name === scheme)?.identification
+  const number = own?.iban ?? byScheme('IBAN') ?? byScheme('BBAN') ?? byScheme('CPAN') ?? ''
+  const plain = number.replace(/[^A-Za-z0-9]/g, '')
+  return plain.length > 4 ? plain.slice(-4) : null
+}
+
+function listNumbers(account: WireAccount) {
+  const { account_id: own, all_account_ids: all } = account
+  const tail = tailOf(account)
+  const mask = tail === null ? null : `xxxx${tail}`
+  const numbers = [
+    own?.iban,
+    own?.other?.identification,
+    ...(all ?? []).map((one) => one.identification),
+  ]
+  return numbers.map((number) => ({ number, mask }))
+}
+
+/** The uid of an account in a session as it is now; null: the session has no such account. */
+export function findUid(session: Session, account: KeptAccount): string | null {
+  const found = (session.accounts_data ?? []).find((one) => {
+    const hashes = [one.identification_hash, ...(one.identification_hashes ?? [])].map(nameAccount)
+    return hashes.includes(account.id) || account.hashes.some((hash) => hashes.includes(hash))
+  })
+  return found?.uid ?? null
+}

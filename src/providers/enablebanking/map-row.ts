@@ -1,0 +1,63 @@
+/** Maps kept rows to the contract's transactions, and to what events have besides. Pure. */
+import type { Transaction } from '#contract/resources.ts'
+import { isNegative } from '#kernel/decimal.ts'
+import type { UserId } from '#kernel/ids.ts'
+import { getZone, type Micros } from '#kernel/time.ts'
+import { timeOfDay } from '../day-time.ts'
+import { categoryOfMerchant } from '../merchant-category.ts'
+import type { AccountRef, RowsQuery, TransactionDetails } from '../port.ts'
+import { makeRowIdentity } from '../row-identity.ts'
+import { type AnyRow, isReadable, type KeptRow, type UnreadableRow } from './rows.ts'
+
+/** A row with its public id (reading R37). */
+export type IdentifiedRow = KeptRow & { readonly id: string }
+export type PageRow = IdentifiedRow | UnreadableRow
+
+/** @param rows of whole days. */
+export function identifyRows(
+  rows: readonly AnyRow[],
+  { id: account }: AccountRef,
+  userId: UserId,
+): readonly PageRow[] {
+  const identity = makeRowIdentity('enablebanking', userId)
+  return rows.map((row) =>
+    isReadable(row)
+      ? { ...row, id: identity.next({ account, day: row.day, parts: row.parts }) }
+      : row,
+  )
+}
+
+const utc = getZone('UTC')
+
+/** The time by which a row is in a window or not (reading R16a): banks tell days alone. */
+export const timeOf = ({ day }: KeptRow, query: RowsQuery): Micros => timeOfDay(day, utc, query)
+
+export function toTransaction(row: IdentifiedRow, account: AccountRef): Transaction {
+  const direction = isNegative(row.amount) ? 'debit' : 'credit'
+  return {
+    id: row.id,
+    accountId: account.id,
+    accountName: account.name,
+    status: 'posted',
+    date: row.day,
+    datetime: null,
+    description: row.description,
+    amount: row.amount,
+    direction,
+    category: categoryOfMerchant(row.merchantCode, direction),
+    merchantName: row.merchant,
+    merchantCategoryCode: row.merchantCode,
+  }
+}
+
+export function toDetails(row: KeptRow): TransactionDetails {
+  return {
+    currency: row.currency,
+    class: row.class,
+    transactionDate: row.transactionDate,
+    postDate: row.postDate,
+    reference: row.reference,
+    extendedDescription: row.note,
+    formerId: null,
+  }
+}

@@ -1,0 +1,109 @@
+/**
+ * Serves the rows of one account from the reading that is kept of it, newest day first. A page ends with a
+ * day, so that equal rows of a day are numbered together, and its cursor is a day, which a newer reading does
+ * not move (readings R36, R37).
+ */
+import assert from 'node:assert/strict'
+import { z } from 'zod'
+import type {
+  AccountRef,
+  CallContext,
+  DataAge,
+  PageCursor,
+  RowHead,
+  RowReader,
+  RowsQuery,
+  TransactionPage,
+} from '../port.ts'
+import { keptAccountOf, readingLifeMs, readRows } from './account-readings.ts'
+import type { Reach } from './consent.ts'
+import { malformed } from './failures.ts'
+import { identifyRows, type PageRow, timeOf, toDetails, toTransaction } from './map-row.ts'
+import type { KeptRows } from './rows.ts'
+
+const pageSize = 100
+
+/** The rows before this day. */
+const Place = z.object({ until: z.iso.date() })
+
+/** What a page holds: its rows, and how old they are. */
+interface Held {
+  readonly rows: readonly PageRow[]
+  readonly next: PageCursor | null
+  readonly ownRows: number
+  readonly age: DataAge
+}
+
+export function makeTransactionReader(reach: Reach): RowReader<TransactionPage> {
+  async function read(query: RowsQuery, cursor: PageCursor | null, call: CallContext) {
+    const [account] = query.accounts
+    assert(account !== undefined && query.accounts.length === 1, 'rows are read by account')
+    const until = cursor === null ? null : Place.parse(JSON.parse(cursor)).until
+    const kept = keptAccountOf(query.login, account.upstreamId)
+    // A press reads anew where a list begins, not again for each of its pages.
+    const { person: _, ...later } = call
+    const asked = cursor === null ? call : later
+    const { value, readAt } = await readRows(reach, query.login, kept, asked)
+    const { rows, next } = cut(value, until)
+    const held: Held = {
+      rows: identifyRows(rows, account, query.userId),
+      next,
+      ownRows: value.count,
+      age: { asOf: readAt, goodUntil: readAt + readingLifeMs },
+    }
+    return toPage(query, account, held, Buffer.from(JSON.stringify(held)))
+  }
+
+  return {
+    pageSize,
+    overlap: 0,
+    isByAccount: true,
+    read,
+    open(query, _cursor, body) {
+      const [account] = query.accounts
+      assert(account !== undefined, 'rows are read by account')
+      return toPage(query, account, JSON.parse(Buffer.from(body).toString()), body)
+    },
+  }
+}
+
+/** Whole days, at least a page's rows where there are as many. */
+function cut({ rows }: KeptRows, until: string | null) {
+  const isBefore = ({ day }: (typeof rows)[number]) => day !== null && until !== null && day < until
+  const from = until === null ? 0 : rows.findIndex(isBefore)
+  if (from < 0) return { rows: [], next: null }
+  let to = Math.min(from + pageSize, rows.length)
+  while (to < rows.length && rows[to]?.day === rows[to - 1]?.day) to += 1
+  const last = rows[to - 1]?.day ?? null
+  const next = to < rows.length && last !== null ? JSON.stringify({ until: last }) : null
+  return { rows: rows.slice(from, to), next }
+}
+
+function toPage(
+  query: RowsQuery,
+  account: AccountRef,
+  { rows, ...held }: Held,
+  body: Uint8Array,
+): TransactionPage {
+  function rowAt(index: number) {
+    const row = rows[index]
+    assert(row !== undefined, 'the index is on the page')
+    if ('problem' in row) throw malformed(row.problem)
+    return row
+  }
+  return {
+    length: rows.length,
+    next: held.next,
+    ahead: [],
+    total: null,
+    ownRows: held.ownRows,
+    age: held.age,
+    body,
+    head(index): RowHead {
+      const row = rowAt(index)
+      return { id: row.id, account, time: timeOf(row, query) }
+    },
+    map: (index) => toTransaction(rowAt(index), account),
+    details: (index) => toDetails(rowAt(index)),
+  }
+}

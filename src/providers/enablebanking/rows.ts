@@ -1,0 +1,154 @@
+/**
+ * Rows of a bank as they are kept: what the contract needs of each, the newest day first. Numbers of other
+ * people's accounts are hashed. A row that cannot be read stays in its place, and fails whoever asks for it
+ * (reading R23). Pure.
+ */
+import { hash } from 'node:crypto'
+import { type Decimal, isNegative, isZero, negate, parseDecimal, zero } from '#kernel/decimal.ts'
+import { parseCurrency } from '#kernel/money.ts'
+import { nameHolder } from './secret.ts'
+import { Row, type WireRow } from './wire.ts'
+
+export interface KeptRow {
+  readonly day: string
+  /** Signed: money out is negative. */
+  readonly amount: Decimal
+  readonly currency: string
+  readonly description: string
+  readonly merchant: string | null
+  readonly merchantCode: string | null
+  /** What it is known by, besides its account and day (reading R37). */
+  readonly parts: readonly string[]
+  /** The balance after it, which tells equal rows apart; null: not told. */
+  readonly balance: string | null
+  readonly class: string
+  readonly transactionDate: string
+  readonly postDate: string
+  readonly reference: string | null
+  readonly note: string | null
+}
+
+export interface UnreadableRow {
+  /** The day that it belongs to, as far as it can be read; null: it stands before all others. */
+  readonly day: string | null
+  /** Why it cannot be read; never a part of it. */
+  readonly problem: string
+}
+
+export type AnyRow = KeptRow | UnreadableRow
+export const isReadable = (row: AnyRow): row is KeptRow => !('problem' in row)
+
+/** What a reading of rows holds. */
+export interface KeptRows {
+  /** Booked ones. */
+  readonly rows: readonly AnyRow[]
+  /** Of any status: they prove that the consent is alive. */
+  readonly count: number
+}
+
+/** @param holder a hash of the holder's name, who is no merchant; null: not told. */
+export function keepRows(
+  sent: readonly unknown[],
+  holder: string | null,
+  note: (what: string) => void,
+): KeptRows {
+  const rows = sent.flatMap((one): AnyRow[] => {
+    const status = typeof one === 'object' && one !== null && 'status' in one ? one.status : null
+    // HOLD, PDNG, SCHD, CNCL and RJCT are not booked; a status that cannot be read must not hide a row.
+    if (typeof status === 'string' && status !== 'BOOK') return []
+    const parsed = Row.safeParse(one)
+    return [parsed.success ? keepRow(parsed.data, holder, note) : toUnreadable(one)]
+  })
+  return { rows: dropRepeated(rows).toSorted(byDay), count: sent.length }
+}
+
+/** Newest first; one without a day first of all. The bank's order within a day stays. */
+function byDay(one: AnyRow, other: AnyRow): number {
+  const [left, right] = [one.day ?? '9999-12-31', other.day ?? '9999-12-31']
+  return left === right ? 0 : left > right ? -1 : 1
+}
+
+const dayPattern = /^\d{4}-\d{2}-\d{2}$/
+
+function toUnreadable(row: unknown): UnreadableRow {
+  const told: Record<string, unknown> = typeof row === 'object' ? { ...row } : {}
+  const day = [told.booking_date, told.value_date, told.transaction_date].find(
+    (one) => typeof one === 'string' && dayPattern.test(one),
+  )
+  return { day: typeof day === 'string' ? day : null, problem: 'a transaction cannot be read' }
+}
+
+function keepRow(row: WireRow, holder: string | null, note: (what: string) => void): AnyRow {
+  const { booking_date: booked, value_date: valued, transaction_date: made } = row
+  const day = booked ?? valued ?? made ?? null
+  if (day === null) return { day, problem: 'a transaction has no date' }
+  const amount = readAmount(row, note)
+  if (amount === null) return { day, problem: 'the amount of a transaction is not exact' }
+  const currency = parseCurrency(row.transaction_amount.currency) ?? 'XXX'
+  const party = row.credit_debit_indicator === 'DBIT' ? row.creditor : row.debtor
+  const lines = join(row.remittance_information ?? [])
+  const code = row.bank_transaction_code
+  return {
+    day,
+    amount,
+    currency,
+    description: lines || party?.name || code?.description || '',
+    merchant: toMerchant(party, holder),
+    merchantCode: /^\d{4}$/.test(row.merchant_category_code ?? '')
+      ? (row.merchant_category_code ?? null)
+      : null,
+    parts: [
+      ...[currency, amount, lines, row.creditor?.name ?? '', row.debtor?.name ?? ''],
+      ...[hashNumber(row.creditor_account), hashNumber(row.debtor_account)],
+      ...[code?.description ?? '', code?.code ?? '', code?.sub_code ?? ''],
+    ],
+    balance: row.balance_after_transaction?.amount ?? null,
+    class: toClass(code?.code || code?.description || null, row.credit_debit_indicator),
+    transactionDate: made ?? valued ?? day,
+    postDate: booked ?? day,
+    reference: row.reference_number || row.entry_reference || null,
+    note: row.note || null,
+  }
+}
+
+/** The indicator decides: banks send amounts without a sign, and some with one. */
+function readAmount(row: WireRow, note: (what: string) => void): Decimal | null {
+  const { transaction_amount: told, credit_debit_indicator: indicator } = row
+  const value = parseDecimal(told.amount)
+  if (value === null) return null
+  if (isZero(value)) return zero
+  if (isNegative(value)) note('an amount has a sign')
+  const plain = isNegative(value) ? negate(value) : value
+  return indicator === 'DBIT' ? negate(plain) : plain
+}
+
+const join = (lines: readonly string[]): string => lines.join(' ').replace(/\s+/g, ' ').trim()
+
+/** The other side of a payment, unless it is the holder; some banks put the payee into the address. */
+function toMerchant(party: WireRow['creditor'], holder: string | null): string | null {
+  const name = (party?.name || party?.postal_address?.address_line?.[0] || '').trim()
+  if (name === '' || /^CARD-/i.test(name) || nameHolder(name) === holder) return null
+  return name
+}
+
+function hashNumber(account: WireRow['creditor_account']): string {
+  const number = account?.iban || account?.other?.identification || ''
+  return number === '' ? '' : hash('sha256', number, 'base64url')
+}
+
+function toClass(code: string | null, indicator: 'CRDT' | 'DBIT'): string {
+  const words = (code ?? '').toLowerCase().replace(/[^a-z0-9]+/g, '_')
+  return words.replace(/^_+|_+$/g, '') || (indicator === 'DBIT' ? 'debit' : 'credit')
+}
+
+/** Equal rows with the same balance after them are one row that was sent twice. */
+function dropRepeated(rows: readonly AnyRow[]): AnyRow[] {
+  const seen = new Set<string>()
+  return rows.filter((row) => {
+    if (!isReadable(row) || row.balance === null) return true
+    const content = JSON.stringify([row.day, row.balance, ...row.parts])
+    if (seen.has(content)) return false
+    seen.add(content)
+    return true
+  })
+}

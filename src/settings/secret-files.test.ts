@@ -1,0 +1,76 @@
+/** Variables whose value a file holds: the file is read, and every mistake names its variable. */
+import assert from 'node:assert/strict'
+import { generateKeyPairSync } from 'node:crypto'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, test } from 'node:test'
+import { ConfigError, readConfig } from '#src/config.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'tributary-key-'))
+after(() => rmSync(folder, { recursive: true }))
+const { privateKey } = generateKeyPairSync('rsa', {
+  modulusLength: 2048,
+  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+  publicKeyEncoding: { type: 'spki', format: 'pem' },
+})
+writeFileSync(join(folder, 'key.pem'), privateKey)
+writeFileSync(join(folder, 'empty.pem'), '\n')
+writeFileSync(join(folder, 'other.pem'), 'hello')
+
+const base = { ENABLEBANKING_APPLICATION_ID: 'app-1' }
+
+function problemsOf(environment: Record<string, string>): readonly string[] {
+  try {
+    readConfig({ ...base, ...environment }, folder)
+    return []
+  } catch (error) {
+    assert.ok(error instanceof ConfigError)
+    return error.problems
+  }
+}
+
+test('a key is read from the file that its variable names, relative to the working directory', () => {
+  const config = readConfig({ ...base, ENABLEBANKING_PRIVATE_KEY_FILE: 'key.pem' }, folder)
+  assert.equal(config.providers.enablebanking?.privateKey?.reveal(), privateKey)
+  assert.equal(config.mode, 'live')
+})
+
+const wrong: readonly (readonly [Record<string, string>, RegExp])[] = [
+  [
+    { ENABLEBANKING_PRIVATE_KEY_FILE: 'nowhere.pem' },
+    /_FILE: names a file that cannot be read \(ENOENT\)/,
+  ],
+  [{ ENABLEBANKING_PRIVATE_KEY_FILE: 'empty.pem' }, /_FILE: names a file that is empty/],
+  [{ ENABLEBANKING_PRIVATE_KEY_FILE: '.' }, /_FILE: names a file that cannot be read \(EISDIR\)/],
+  [{ ENABLEBANKING_PRIVATE_KEY_FILE: 'other.pem' }, /ENABLEBANKING_PRIVATE_KEY: .* is no PEM text/],
+  [
+    { ENABLEBANKING_PRIVATE_KEY_FILE: 'key.pem', ENABLEBANKING_PRIVATE_KEY: 'x' },
+    /_FILE: set together with ENABLEBANKING_PRIVATE_KEY, should be one of the two/,
+  ],
+  [
+    {},
+    /ENABLEBANKING_PRIVATE_KEY: not set, should be set together with ENABLEBANKING_APPLICATION_ID/,
+  ],
+  [
+    { ENABLEBANKING_PRIVATE_KEY_FILE: 'key.pem', ENABLEBANKING_COUNTRIES: 'Finland' },
+    /ENABLEBANKING_COUNTRIES: got "Finland", should be two-letter codes/,
+  ],
+]
+
+for (const [environment, expected] of wrong) {
+  test(`a wrong setting is one line with its variable: ${expected.source.slice(0, 60)}`, () => {
+    const problems = problemsOf(environment)
+    assert.match(problems.join('\n'), expected)
+    assert.ok(!problems.join().includes('hello'))
+  })
+}
+
+test('countries are codes in any case, each once and sorted', () => {
+  const config = readConfig({
+    ...base,
+    ENABLEBANKING_PRIVATE_KEY: Buffer.from(privateKey).toString('base64'),
+    ENABLEBANKING_COUNTRIES: 'se, fi,SE',
+  })
+  assert.deepEqual(config.providers.enablebanking?.countries, ['FI', 'SE'])
+})

@@ -1,0 +1,344 @@
+/** Rows and balances of banks at Enable Banking: identity by content, signs, dates, pages (reading R37). */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { Balance } from '#contract/resources.ts'
+import { toMicros } from '#kernel/time.ts'
+import type { Login } from '#providers/port.ts'
+import type { BankRow } from '#sandbox/enablebanking/people.ts'
+import {
+  accountOf,
+  adopt,
+  call,
+  dayMs,
+  failureOf,
+  type Ground,
+  hourMs,
+  link,
+  makeGround,
+  personOf,
+  press,
+  queryFor,
+  refsOf,
+  walk,
+} from './harness.ts'
+
+const noon = (day: string) => Date.parse(`${day}T12:00:00Z`)
+
+function row(over: Partial<BankRow> = {}): BankRow {
+  return {
+    id: `N${Math.random()}`,
+    bookedAt: noon('2026-11-18'),
+    amount: '-12.50',
+    description: 'PKORTTIMAKSU\nCAFE  NORDLICHT',
+    payee: 'Café Nordlicht',
+    ...over,
+  }
+}
+
+function plant(ground: Ground, rows: BankRow[], name = 'twins') {
+  accountOf(ground, name).rows = rows
+}
+
+async function rowsOf(ground: Ground, name = 'twins') {
+  const login = await adopt(ground, name)
+  return (await walk(ground.adapter, await queryFor(ground, login))).rows
+}
+
+test('a row has the bank’s text in one line, the other side, exact amount, direction, code and category', async () => {
+  await using ground = await makeGround()
+  plant(ground, [
+    row({ amount: '-1234567890123456789.0100', mcc: '5814' }),
+    row({ amount: '3.00', description: '', payee: 'Acme Oy', bookedAt: noon('2026-11-17') }),
+    row({ amount: '0.00', description: 'x', payee: null, bookedAt: noon('2026-11-16') }),
+  ])
+  const [first, second, third] = await rowsOf(ground)
+  assert.ok(first !== undefined && second !== undefined && third !== undefined)
+  const { id, accountId: _, ...shown } = first
+  assert.match(id, /^enablebanking_tx_[0-9a-z]{26}$/)
+  assert.deepEqual(shown, {
+    accountName: 'Bergbank',
+    status: 'posted',
+    date: '2026-11-18',
+    datetime: null,
+    description: 'PKORTTIMAKSU CAFE NORDLICHT',
+    amount: '-1234567890123456789.0100',
+    direction: 'debit',
+    category: 'FOOD_AND_DRINK',
+    merchantName: 'Café Nordlicht',
+    merchantCategoryCode: '5814',
+  })
+  assert.deepEqual(
+    [second.description, second.amount, second.direction, second.merchantName, second.category],
+    ['Acme Oy', '3.00', 'credit', 'Acme Oy', null],
+  )
+  assert.deepEqual([third.amount, third.direction, third.merchantName], ['0', 'credit', null])
+})
+
+test('an amount with a sign follows its indicator, and that is reported', async () => {
+  await using ground = await makeGround()
+  plant(ground, [
+    row({ amountText: '-12.50' }),
+    row({ amount: '7.00', amountText: '-7.00', bookedAt: noon('2026-11-17') }),
+  ])
+  assert.deepEqual(
+    (await rowsOf(ground)).map(({ amount, direction }) => [amount, direction]),
+    [
+      ['-12.50', 'debit'],
+      ['7.00', 'credit'],
+    ],
+  )
+  assert.ok(ground.oddities.includes('an amount has a sign'))
+})
+
+test('the holder of the account and a card number are no merchants', async () => {
+  await using ground = await makeGround()
+  const login = await link(ground, 'twins')
+  plant(ground, [
+    row({ payee: 'SAM  VIRTANEN' }),
+    row({ payee: 'CARD-1234', bookedAt: noon('2026-11-17') }),
+  ])
+  ground.clock.ms += 6 * hourMs + 1
+  const { rows } = await walk(ground.adapter, await queryFor(ground, login))
+  assert.deepEqual(
+    rows.map(({ merchantName }) => merchantName),
+    [null, null],
+  )
+})
+
+for (const name of ['reissued', 'positional'] as const) {
+  test(`R37: rows keep their ids while those of the bank change at every read (${name})`, async () => {
+    await using ground = await makeGround()
+    const login = await adopt(ground, name)
+    const query = await queryFor(ground, login)
+    const before = (await walk(ground.adapter, query)).rows
+    assert.ok(before.length > 10)
+    assert.equal(new Set(before.map(({ id }) => id)).size, before.length)
+    ground.clock.ms += 6 * hourMs + 1
+    accountOf(ground, name).rows.push(row({ id: 'A-first', description: 'inserted' }))
+    const after = (await walk(ground.adapter, query)).rows
+    const inserted = after.filter(({ description }) => description === 'inserted')
+    assert.equal(inserted.length, 1)
+    const old = after.filter((one) => !inserted.includes(one)).map(({ id }) => id)
+    assert.deepEqual(new Set(old), new Set(before.map(({ id }) => id)))
+  })
+}
+
+test('R37: equal rows of a day are two, with the same balance after them one that was sent twice', async () => {
+  await using ground = await makeGround()
+  plant(ground, [
+    row(),
+    row(),
+    row({ amount: '-1.00', balanceAfter: '10.00' }),
+    row({ amount: '-1.00', balanceAfter: '9.00' }),
+    row({ amount: '-2.00', balanceAfter: '8.00' }),
+    row({ amount: '-2.00', balanceAfter: '8.00' }),
+  ])
+  const rows = await rowsOf(ground)
+  assert.deepEqual(
+    rows.map(({ amount }) => amount).toSorted(),
+    ['-1.00', '-1.00', '-12.50', '-12.50', '-2.00'].toSorted(),
+  )
+  assert.equal(new Set(rows.map(({ id }) => id)).size, 5)
+})
+
+test('R37: what is filled in later changes no id; another text, amount or day makes another row', async () => {
+  await using ground = await makeGround()
+  const login = await adopt(ground, 'twins')
+  const query = await queryFor(ground, login)
+  const idNow = async (change: Partial<BankRow>) => {
+    plant(ground, [row(change)])
+    ground.clock.ms += 12 * hourMs + 1
+    return (await walk(ground.adapter, { ...query, window: { from: null, to: null } })).rows[0]?.id
+  }
+  const first = await idNow({})
+  assert.equal(await idNow({ mcc: '5814', id: 'other' }), first)
+  assert.notEqual(await idNow({ description: 'ANOTHER' }), first)
+  assert.notEqual(await idNow({ amount: '-12.51' }), first)
+  assert.notEqual(await idNow({ payee: 'Somebody else' }), first)
+  assert.notEqual(await idNow({ iban: 'FI2112345600000785' }), first)
+  assert.notEqual(await idNow({ bookedAt: noon('2026-11-17') }), first)
+})
+
+test('only booked rows are shown; a pending one proves that the consent is alive', async () => {
+  await using ground = await makeGround()
+  plant(ground, [row({ settlesAt: Number.MAX_SAFE_INTEGER })])
+  const login = await adopt(ground, 'twins')
+  const query = await queryFor(ground, login)
+  const page = await ground.adapter.transactions.read(query, null, call)
+  assert.deepEqual([page.length, page.ownRows], [0, 1])
+  const { transaction_status: asked } = Object.fromEntries(
+    ground.server.requests.at(-1)?.query ?? [],
+  )
+  assert.equal(asked, undefined)
+})
+
+test('an empty page with a key is not the end, and the other parameters are repeated with it', async () => {
+  await using ground = await makeGround()
+  const login = await adopt(ground, 'history')
+  const query = await queryFor(ground, login, {
+    window: { from: null, to: toMicros(ground.clock.now()) },
+  })
+  const { rows } = await walk(ground.adapter, query)
+  assert.equal(rows.length, 5_400)
+  const lists = ground.server.requests.filter(({ path }) => path.endsWith('/transactions'))
+  assert.equal(new Set(lists.map((one) => one.query.get('date_from'))).size, 1)
+})
+
+test('a page ends with its day, and every page has a hundred rows or more but the last', async () => {
+  await using ground = await makeGround()
+  const login = await adopt(ground, 'history')
+  const query = await queryFor(ground, login, { window: { from: null, to: null } })
+  const days = new Set<string>()
+  for (let cursor: string | null = null; ; ) {
+    const page = await ground.adapter.transactions.read(query, cursor, call)
+    const own = Array.from({ length: page.length }, (_one, index) => page.map(index).date)
+    assert.ok(own.every((day) => !days.has(day)))
+    for (const day of own) days.add(day)
+    if (page.next === null) break
+    assert.ok(page.length >= 100)
+    cursor = page.next
+  }
+  assert.equal(ground.bankCalls().length, 541)
+})
+
+test('R23: a row that cannot be read fails the request, and is never left out', async () => {
+  await using ground = await makeGround()
+  const login = await adopt(ground, 'malformed')
+  const failure = await failureOf(walk(ground.adapter, await queryFor(ground, login)))
+  assert.deepEqual(
+    [failure.kind, failure.detail],
+    ['malformed', 'the amount of a transaction is not exact'],
+  )
+  plant(ground, [row()])
+  ground.server.addFault({
+    when: ({ path }) => path.endsWith('/transactions'),
+    does: {
+      kind: 'edit',
+      edit: (reply) => ({
+        ...reply,
+        body: { transactions: [{ status: 'BOOK', booking_date: 'soon' }], continuation_key: null },
+      }),
+    },
+  })
+  const other = await adopt(ground, 'twins')
+  const unread = await failureOf(walk(ground.adapter, await queryFor(ground, other)))
+  assert.equal(unread.detail, 'a transaction cannot be read')
+})
+
+test('a key that comes again, and a body that is cut or no JSON, are unreadable and keep nothing', async () => {
+  await using ground = await makeGround()
+  const login = await adopt(ground, 'twins')
+  const query = await queryFor(ground, login)
+  const when = ({ path }: { path: string }) => path.endsWith('/transactions')
+  ground.server.addFault({
+    when,
+    does: {
+      kind: 'edit',
+      edit: () => ({ status: 200, body: { transactions: [], continuation_key: 'same' } }),
+    },
+  })
+  assert.equal((await failureOf(walk(ground.adapter, query))).kind, 'malformed')
+  ground.server.clearFaults()
+  ground.server.addFault({ when, does: { kind: 'truncate', afterBytes: 40 } })
+  assert.equal((await failureOf(walk(ground.adapter, query))).kind, 'unavailable')
+  ground.server.clearFaults()
+  ground.server.addFault({
+    when,
+    does: { kind: 'reply', reply: { status: 502, body: '<html>Bad gateway</html>' } },
+  })
+  ground.clock.ms += dayMs + 1
+  assert.equal((await failureOf(walk(ground.adapter, query))).kind, 'unavailable')
+  ground.server.clearFaults()
+  assert.ok((await walk(ground.adapter, query)).rows.length > 0)
+})
+
+async function balancesOf(ground: Ground, login: Login): Promise<readonly Balance[]> {
+  const { connection, refs } = await refsOf(ground, login, press)
+  const accounts = refs.map((account) => ({ account, connection }))
+  return (await ground.adapter.balances?.({ login, accounts }, call))?.balances ?? []
+}
+
+test('balances: booked and available by their kinds, XXX by the money itself, a card by its only one', async () => {
+  await using ground = await makeGround()
+  const login = await link(ground, 'foreign')
+  const { found } = await refsOf(ground, login, press)
+  assert.deepEqual(
+    found.accounts?.map(({ currency }) => currency),
+    ['SEK', 'EUR'],
+  )
+  const [konto, card] = await balancesOf(ground, login)
+  assert.equal(konto?.currency, 'SEK')
+  assert.equal(konto?.currentBalance, konto?.availableBalance)
+  assert.deepEqual(
+    [card?.currentBalance, card?.availableBalance, card?.currency],
+    ['-120.00', null, 'EUR'],
+  )
+})
+
+test('of several balances of a kind the newest in the account’s currency counts', async () => {
+  await using ground = await makeGround()
+  const login = await adopt(ground, 'twins')
+  const { connection, refs } = await refsOf(ground, login)
+  const balance = (
+    amount: string,
+    balance_type: string,
+    reference_date: string | null,
+    currency = 'EUR',
+  ) => ({
+    ...{ name: null, balance_amount: { currency, amount }, balance_type, reference_date },
+  })
+  ground.server.addFault({
+    when: ({ path }) => path.endsWith('/balances'),
+    does: {
+      kind: 'edit',
+      edit: (reply) => ({
+        ...reply,
+        body: {
+          balances: [
+            balance('1.00', 'CLBD', '2026-11-17'),
+            balance('99.00', 'CLBD', '2026-11-19', 'USD'),
+            balance('-2.50', 'CLBD', '2026-11-18'),
+            balance('5.00', 'FWAV', null),
+            balance('7.00', 'CLAV', null),
+          ],
+        },
+      }),
+    },
+  })
+  const accounts = refs.map((account) => ({ account, connection }))
+  const [found] = (await ground.adapter.balances?.({ login, accounts }, call))?.balances ?? []
+  assert.deepEqual(
+    [found?.currentBalance, found?.availableBalance, found?.currency],
+    ['-2.50', '7.00', 'EUR'],
+  )
+  assert.ok(ground.oddities.includes('an account has balances in several currencies'))
+})
+
+test('numbers of accounts are never shown whole: not in names, masks or secrets', async () => {
+  await using ground = await makeGround()
+  const login = await link(ground, 'numbers')
+  const { found } = await refsOf(ground, login)
+  assert.deepEqual(
+    found.accounts?.map(({ name, accountNumber }) => [name, accountNumber]),
+    [
+      ['Compte xxxx6769', 'xxxx6769'],
+      ['Carte Or', 'xxxx4455'],
+      ['Banque des Lis', null],
+    ],
+  )
+  assert.ok(!`${JSON.stringify(found)}${login.secret}`.includes('096123456769'))
+})
+
+test('an account that is not linked in the control panel is left out of balances, and says why by its rows', async () => {
+  await using ground = await makeGround()
+  accountOf(ground, 'healthy', 1).isHidden = true
+  const login = await link(ground, 'healthy')
+  const { refs, connection } = await refsOf(ground, login)
+  assert.equal(refs.length, 2)
+  const accounts = refs.map((account) => ({ account, connection }))
+  assert.equal((await ground.adapter.balances?.({ login, accounts }, call))?.balances.length, 2)
+  personOf(ground, 'healthy').accounts = []
+  const query = await queryFor(ground, await adopt(ground, 'twins'))
+  const gone = { ...query, login }
+  assert.equal((await failureOf(walk(ground.adapter, gone))).kind, 'account_gone')
+})
