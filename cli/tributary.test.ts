@@ -348,7 +348,10 @@ test('exit 1: problems that the server reports of fields are reported of flags, 
       [...link, 'akahu', '--end-user-id', 'x'],
       ['--user-token: is required', '--end-user-id: does not go with the other options'],
     ],
-    [[...link, 'plaid'], ['--provider: must be one of fiskil, akahu, snaptrade, up, simplefin']],
+    [
+      [...link, 'plaid'],
+      ['--provider: must be one of fiskil, akahu, snaptrade, up, simplefin, enablebanking'],
+    ],
     [
       ['plans', 'set', id, '--plan', 'x', '--status', 'active', '--legacy-until', 'soon'],
       [

@@ -35,7 +35,7 @@ const broker = (id: string, key: string) =>
   `SNAPTRADE_CLIENT_ID=${id}\nSNAPTRADE_CONSUMER_KEY=${key}\nSNAPTRADE_KEY=personal\nSANDBOX=false\n`
 
 /** Enter leaves out Akahu, Up and SimpleFIN, which are asked for before anything is linked. */
-const leaveOut = '\r\r\r'
+const leaveOut = '\r\r\r\r'
 
 test('a refused key of .env is asked for until it is right, and its line alone is replaced', async (t) => {
   const { path, setUp, read } = makePlace(t, `# mine\n${broker(clientId, 'old-key')}`)
@@ -57,7 +57,7 @@ test('a refused key of .env is asked for until it is right, and its line alone i
 test('an app token of .env and a typed user token are asked for together, and the user token goes to no file', async (t) => {
   const { setUp, read } = makePlace(t, 'AKAHU_APP_TOKEN=app_token_old\nSANDBOX=false\n')
   // First the user token, SnapTrade, Up and SimpleFIN; then both tokens of Akahu.
-  const typed = `user_token_wrong\r\r${up}\r\r${akahuApp}\r${akahuUser}\r`
+  const typed = `user_token_wrong\r\r${up}\r\r\r${akahuApp}\r${akahuUser}\r`
   const { code, out, err } = await setUp(args, { typed })
   assert.equal(code, 0, err)
   assert.match(out, /\(akahu\): \d accounts?\n/)
@@ -67,7 +67,7 @@ test('an app token of .env and a typed user token are asked for together, and th
 
 test('a refused token of the person that stands in .env is replaced there', async (t) => {
   const { setUp, read } = makePlace(t, `UP_TOKEN=${expiredUp}\nSANDBOX=false\n`)
-  const { code, out, err } = await setUp(args, { typed: `\r\r\r${up}\r` })
+  const { code, out, err } = await setUp(args, { typed: `\r\r\r\r${up}\r` })
   assert.equal(code, 0, err)
   assert.equal(read(), `UP_TOKEN=${up}\nSANDBOX=false\n`)
   assert.match(out, /UP_TOKEN is sealed in the store; the line in \.env is no longer needed/)
@@ -75,7 +75,7 @@ test('a refused token of the person that stands in .env is replaced there', asyn
 
 test('what was typed and refused is asked for again too, and is then kept where the service needs it', async (t) => {
   const { setUp, read } = makePlace(t, 'SANDBOX=false\n')
-  const typed = `\r${clientId}\rwrong-key\r${expiredUp}\r\r\r${consumerKey}\r${up}\r`
+  const typed = `\r${clientId}\rwrong-key\r${expiredUp}\r\r\r\r${consumerKey}\r${up}\r`
   const { code, out, err } = await setUp(args, { typed })
   assert.equal(code, 0, err)
   assert.match(out, /: SNAPTRADE_CLIENT_ID, SNAPTRADE_CONSUMER_KEY, SNAPTRADE_KEY added\n/)

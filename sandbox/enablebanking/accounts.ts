@@ -69,7 +69,6 @@ function judgeHeaders(
   return needed.every((name) => headers[name] !== undefined) ? 'all' : 'missing'
 }
 
-const pageSize = 10
 const fullHistoryMs = 3_600_000
 const usualDays = 90
 const knownParameters = new Set([
@@ -82,7 +81,7 @@ const knownParameters = new Set([
 
 function listRows(
   { query, rawQuery }: EmulatorRequest,
-  { clock }: Site,
+  { clock, pageSize }: Site,
   { person, authorisedAt, id }: BankSession,
   account: BankAccount,
 ): EmulatorReply {

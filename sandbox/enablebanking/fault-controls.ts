@@ -14,7 +14,7 @@ import {
 } from '../fault-controls.ts'
 import { demoApplication } from './applications.ts'
 import { makeDemoPeople } from './demo.ts'
-import { type BankAccount, type BankPeople, type BankPerson, dayOf, noonOf } from './people.ts'
+import { type BankAccount, type BankPeople, type BankPerson, dayOf, startOf } from './people.ts'
 import { refuse } from './site.ts'
 
 export function makeFaultControls(options: {
@@ -74,7 +74,7 @@ const namesOf = ({ details, product, iban, hash }: BankAccount) => [
 function addRow(person: BankPerson, row: NewRow, id: string): TouchedRow {
   const account = chooseAccount(person.accounts, row.account, namesOf)
   const { amount, description, at } = row
-  account.rows.push({ id, bookedAt: noonOf(dayOf(at)), settlesAt: at, amount, description })
+  account.rows.push({ id, bookedAt: startOf(dayOf(at)), settlesAt: at, amount, description })
   return { id, account: String(namesOf(account)[0]) }
 }
 
@@ -90,7 +90,7 @@ function changeRow(person: BankPerson, change: RowChange, now: number): TouchedR
     if (row === undefined) continue
     if (change.amount !== null) row.amount = change.amount
     if (change.description !== null) row.description = change.description
-    if (change.at !== null) row.bookedAt = noonOf(dayOf(change.at))
+    if (change.at !== null) row.bookedAt = startOf(dayOf(change.at))
     return { id: row.id, account: String(namesOf(account)[0]) }
   }
   throw new FaultControlError(

@@ -51,6 +51,7 @@ export async function startEnableBankingEmulator(
     counts: makeCallCounts(callsPerDay, clock),
     applications: [{ ...demoApplication }, { ...personalApplication }],
     redirectUrls: null,
+    pageSize: 10,
     base: () => url,
   }
   const emulator = await startEmulator((request) => answer(request, site), {

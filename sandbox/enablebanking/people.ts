@@ -9,7 +9,7 @@ import type { RowFaults } from '../row-faults.ts'
 export interface BankRow {
   /** Of the bank; what is sent depends on its habit. */
   id: string
-  /** Milliseconds since the epoch: noon of its day. */
+  /** Milliseconds since the epoch: the start of its day, or its noon. */
   bookedAt: number
   /** Pending (`PDNG`) until then; absent: it was booked at once. */
   settlesAt?: number
@@ -79,6 +79,7 @@ export type BankPeople = Record<string, BankPerson>
 export const utc = getZone('UTC')
 export const dayMs = 86_400_000
 export const dayOf = (ms: number): string => utc.dayOf(toMicros(ms))
+export const startOf = (day: string): number => utc.startOfDay(day) / 1000
 /** Noon of a day of UTC. */
 export const noonOf = (day: string): number => utc.startOfDay(day) / 1000 + dayMs / 2
 

@@ -1,7 +1,7 @@
 /** The daily rows of each kind of account at a European bank. */
 import { fromScaled } from '#kernel/decimal.ts'
 import { makeRandom, type Random } from '../seed.ts'
-import { type BankRow, dayMs, dayOf, noonOf } from './people.ts'
+import { type BankRow, dayMs, dayOf, startOf } from './people.ts'
 
 /** A row of one day before it has an id. */
 export type Happening = Omit<BankRow, 'id' | 'bookedAt'>
@@ -78,7 +78,7 @@ export function makeRows(options: {
   const rows: BankRow[] = []
   for (let day = options.from; day <= options.until; day += 1) {
     const key = `${options.name}|${day}`
-    const bookedAt = noonOf(dayOf(day * dayMs))
+    const bookedAt = startOf(dayOf(day * dayMs))
     options.recipe(day, makeRandom(key)).forEach((happening, index) => {
       rows.push({ ...happening, id: `${key.replaceAll(/\W/g, '')}N${index}`, bookedAt })
     })

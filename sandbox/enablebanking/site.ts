@@ -16,6 +16,8 @@ export interface Site {
   readonly applications: (KnownApplication & { isActive?: boolean })[]
   /** Compared exactly; null: every address of this machine and every https one that ends as ours does. */
   redirectUrls: readonly string[] | null
+  /** Rows of a page. */
+  pageSize: number
   readonly base: () => string
 }
 

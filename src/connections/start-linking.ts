@@ -75,7 +75,9 @@ export function makeStartLinking(
         const beginning = { by, start, linking, user, renewed, askOptions }
         return await begin(options, beginning)
       } catch (error) {
-        if (error instanceof UpstreamError) throw toUpstreamApiError(error)
+        if (error instanceof UpstreamError) {
+          throw isUnlisted(error, renewed) ? unlisted() : toUpstreamApiError(error)
+        }
         if (error instanceof OwnerGoneError) throw apiError('user_not_found', { cause: error })
         throw error
       }
@@ -101,13 +103,18 @@ async function demandInstitution(
 ): Promise<void> {
   if (institutionId === null) return
   const known = (await listInstitutions(provider))?.find(({ id }) => id === institutionId)
-  if (known === undefined) {
-    throw apiError('invalid_params', { details: ['institution: is not one of the list'] })
-  }
+  if (known === undefined) throw unlisted()
   if (!known.isOpen) {
     throw apiError('invalid_params', { details: ['institution: takes no new links now'] })
   }
 }
+
+const unlisted = () =>
+  apiError('invalid_params', { details: ['institution: is not one of the list'] })
+
+/** `begin` refuses the institution that was chosen. */
+const isUnlisted = ({ failure }: UpstreamError, renewed: ConnectionRow | null): boolean =>
+  renewed === null && failure.kind === 'rejected' && failure.status === 404
 
 async function countStart({ windows }: ActionOptions, userId: UserId): Promise<void> {
   const { allowed, resetMs } = await windows.take(`linking:${userId}`, starts.most, starts.withinMs)

@@ -115,7 +115,10 @@ export interface Linking {
    * Absent: every login of the provider takes one.
    */
   accepts?(login: Login): boolean
-  /** Opens the provider's page for this person and returns its address, an absolute URL. */
+  /**
+   * Opens the provider's page for this person and returns its address, an absolute URL.
+   * @throws UpstreamError `rejected` with status 404 for an institution that does not exist there.
+   */
   begin(request: LinkingRequest, call: CallContext): Promise<{ readonly address: string }>
   /** Reads a return. @throws UpstreamError when the provider had to be asked and did not answer. */
   finish(request: ReturnRequest, call: CallContext): Promise<LinkingReturn>

@@ -334,6 +334,8 @@ export interface TransactionDetails {
   /** ISO 8601, as sent. */
   readonly postDate: string
   readonly reference: string | null
+  /** The bank may send another one at every read: that changes no row (reading R37). */
+  readonly isReferenceUnstable?: true
   readonly extendedDescription: string | null
   /** The id it had before the provider moved its account, if it did (Akahu `_migrated`). */
   readonly formerId: string | null

@@ -232,3 +232,13 @@ test('the versions of the lists of fields fit into the header of the ledger', ()
     assert.ok(Number.isInteger(version) && version >= 1 && version <= 255)
   }
 })
+
+test('R37: a reference that the bank makes anew at every read changes no content, and is shown', () => {
+  const own = { ...details, isReferenceUnstable: true as const }
+  const first = toTransactionObject(row, { ...own, reference: 'a' })
+  const other = toTransactionObject(row, { ...own, reference: 'b' })
+  assert.equal(first.content, other.content)
+  assert.equal(JSON.parse(other.toText()).reference, 'b')
+  const kept = toTransactionObject(row, { ...details, reference: 'a' })
+  assert.notEqual(kept.content, toTransactionObject(row, { ...details, reference: 'b' }).content)
+})

@@ -49,7 +49,7 @@ export function toTransactionObject(row: Transaction, details: TransactionDetail
       row.merchantName,
       row.category,
       row.merchantCategoryCode,
-      details.reference,
+      details.isReferenceUnstable === true ? null : details.reference,
       details.extendedDescription,
     ]),
     month: monthOf(row.date),

@@ -103,7 +103,7 @@ export async function playChoreography(
         request,
         { answers: [answer], end: 'complete' },
         // Calls are not counted here.
-        { faults: false, spent: ['snaptrade', 'simplefin'] },
+        { faults: false, spent: ['snaptrade', 'simplefin', 'enablebanking'] },
       )
     }
   } finally {

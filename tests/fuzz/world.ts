@@ -56,6 +56,7 @@ export interface World extends Running {
 export interface ProviderCalls {
   readonly snaptrade: number
   readonly simplefin: number
+  readonly enablebanking: number
   readonly all: number
 }
 
@@ -80,10 +81,11 @@ export async function makeWorld(running: Running): Promise<World> {
     resolve: (text) =>
       text.replace(/<([a-z.0-9]{1,40})>/g, (whole, name) => find(users, name) ?? whole),
     takeCalls() {
-      const { snaptrade, simplefin } = running.sandbox
+      const { snaptrade, simplefin, enablebanking } = running.sandbox
       const budgeted = {
         snaptrade: snaptrade.requests.length,
         simplefin: simplefin.requests.length,
+        enablebanking: enablebanking.requests.length,
       }
       const counts = sandboxProviders.map((name) => running.sandbox[name].requests.splice(0).length)
       return { ...budgeted, all: counts.reduce((sum, count) => sum + count, 0) }

@@ -32,7 +32,15 @@ export const toldData = [
 ] as const
 
 /** From now on every row, balance and account of the healthy person has them. */
-export function plantCanaries({ fiskil, akahu, snaptrade, up, simplefin }: Sandbox): void {
+export function plantCanaries(sandbox: Sandbox): void {
+  const { fiskil, akahu, snaptrade, up, simplefin, enablebanking } = sandbox
+  for (const account of enablebanking.people.healthy?.accounts ?? []) {
+    account.opening = '77123456789.31'
+    for (const row of account.rows) {
+      Object.assign(row, { description: 'KANARIEN-DESCRIPTION', amount: '-88123456789.42' })
+      row.payee = 'KANARIEN-MERCHANT'
+    }
+  }
   for (const { accounts } of simplefin.people.healthy?.connections ?? []) {
     for (const account of accounts) {
       account.opening = '77123456789.31'

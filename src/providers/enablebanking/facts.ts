@@ -5,7 +5,7 @@ const dayMs = 86_400_000
 
 export const enablebankingFacts = {
   name: 'Enable Banking',
-  secondFactor: 'Renew the connection: your bank asks for the second factor on its own page.',
+  secondFactor: 'Reconnect the bank here: it asks for the second factor on its own page.',
   covers: 'Banks in the European Union, Iceland, Liechtenstein and Norway',
   countries: [
     ...['AT', 'BE', 'BG', 'CY', 'CZ', 'DE', 'DK', 'EE', 'ES', 'FI', 'FR', 'GR', 'HR', 'HU', 'IE'],

@@ -1,12 +1,12 @@
 /** The banks that an application reaches: by country, kept for a day, because they change rarely. */
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '#kernel/time.ts'
+import { UpstreamError } from '../failure.ts'
 import type { Institution } from '../linking.ts'
 import type { CallContext } from '../port.ts'
 import { toShownText } from '../shown-text.ts'
 import type { Application } from './application.ts'
 import type { EnableBankingClient } from './client.ts'
-import { refused } from './failures.ts'
 import { ApplicationBody, Aspsp, AspspsBody, readBody, type WireAspsp } from './wire.ts'
 
 const keptMs = 86_400_000
@@ -66,7 +66,8 @@ export function makeBanks(options: {
       const banks = country === '' ? [] : await list(application, country, call)
       const found = banks.find((bank) => bank.name === name)
       if (found !== undefined) return found
-      throw refused('there is no such bank in the list of this country')
+      const detail = 'there is no such bank in the list of this country'
+      throw new UpstreamError('enablebanking', { kind: 'rejected', status: 404, detail })
     },
   }
 }

@@ -57,6 +57,7 @@ export function toDetails(row: KeptRow): TransactionDetails {
     transactionDate: row.transactionDate,
     postDate: row.postDate,
     reference: row.reference,
+    ...(row.hasOwnReference ? {} : { isReferenceUnstable: true }),
     extendedDescription: row.note,
     formerId: null,
   }

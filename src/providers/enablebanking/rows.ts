@@ -25,6 +25,8 @@ export interface KeptRow {
   readonly transactionDate: string
   readonly postDate: string
   readonly reference: string | null
+  /** False: it is the bank's id of the row, which may be new at every read. */
+  readonly hasOwnReference: boolean
   readonly note: string | null
 }
 
@@ -107,6 +109,7 @@ function keepRow(row: WireRow, holder: string | null, note: (what: string) => vo
     transactionDate: made ?? valued ?? day,
     postDate: booked ?? day,
     reference: row.reference_number || row.entry_reference || null,
+    hasOwnReference: Boolean(row.reference_number),
     note: row.note || null,
   }
 }

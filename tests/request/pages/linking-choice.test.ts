@@ -21,17 +21,22 @@ test('providers of the person’s country come first, the others stay behind “
   }
   assert.deepEqual(await ask('en-NZ'), [
     ['akahu', 'snaptrade'],
-    ['fiskil', 'up', 'simplefin'],
+    ['fiskil', 'up', 'simplefin', 'enablebanking'],
   ])
   assert.deepEqual(await ask('en-AU,en;q=0.8'), [
     ['fiskil', 'snaptrade', 'up'],
-    ['akahu', 'simplefin'],
+    ['akahu', 'simplefin', 'enablebanking'],
   ])
   assert.deepEqual(await ask('fr-CA'), [
     ['snaptrade', 'simplefin'],
-    ['fiskil', 'akahu', 'up'],
+    ['fiskil', 'akahu', 'up', 'enablebanking'],
   ])
-  assert.deepEqual(await ask('de-DE'), [['fiskil', 'akahu', 'snaptrade', 'up', 'simplefin'], []])
+  assert.deepEqual(await ask('de-DE'), [
+    ['snaptrade', 'enablebanking'],
+    ['fiskil', 'akahu', 'up', 'simplefin'],
+  ])
+  const all = ['fiskil', 'akahu', 'snaptrade', 'up', 'simplefin', 'enablebanking']
+  assert.deepEqual(await ask('ja-JP'), [all, []])
 })
 
 test('a time zone tells the country where the language does not', async () => {

@@ -73,7 +73,7 @@ export function renderProvider(options: InstitutionOptions): Html {
   const { way, ownKey } = options
   const hasPage = way.hasPage && options.institutions !== 'needs_key'
   return html`<h1>${way.covers}</h1>
-${hasPage && renderConsentWay(options)}
+${hasPage ? renderConsentWay(options) : alertBox(options.institutionProblem)}
 ${way.ownKey !== null && renderOwnKey({ ...way, hasPage }, way.ownKey, ownKey, options.formToken)}
 <p><a href="${newPath}">Choose another provider</a></p>`
 }

@@ -2,14 +2,34 @@
  * Where a person probably has their bank: the region of the browser's language, else the country of their own
  * time zone. A guess: it only orders what is offered. Pure.
  */
+import { factsOf, providerNames } from '#providers/all-facts.ts'
 
-/** Countries that a zone alone tells; a zone of another country tells nothing here. */
-const countriesByZone: readonly (readonly [RegExp, string])[] = [
-  [/^Australia\//, 'AU'],
-  [/^(?:Pacific\/(?:Auckland|Chatham)|NZ)/, 'NZ'],
-  [/^(?:Canada\/|America\/(?:Toronto|Vancouver|Edmonton|Winnipeg|Halifax|St_Johns|Regina)$)/, 'CA'],
-  [/^(?:US\/|America\/(?:New_York|Chicago|Denver|Los_Angeles|Phoenix|Detroit|Anchorage)$)/, 'US'],
-]
+/** The countries that providers are for, by their zones (CLDR, as the runtime has it). */
+const countriesByZone: ReadonlyMap<string, string> = new Map(
+  providerNames.flatMap((provider) =>
+    (factsOf(provider).countries ?? []).flatMap((country) =>
+      listZones(country).map((zone) => [zone, country] as const),
+    ),
+  ),
+)
+
+function listZones(region: string): readonly string[] {
+  return new Intl.Locale('und', { region }).getTimeZones?.() ?? []
+}
+
+/** Old names of zones lead to the same country; null: no zone, or one of another country. */
+function countryOfZone(timezone: string | null): string | null {
+  if (timezone === null) return null
+  const known = countriesByZone.get(timezone)
+  if (known !== undefined) return known
+  try {
+    const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: timezone }).resolvedOptions()
+    return countriesByZone.get(timeZone) ?? null
+  } catch {
+    // A zone that this runtime does not know tells nothing.
+    return null
+  }
+}
 
 /** @returns ISO 3166-1 alpha-2; null: nothing tells. */
 export function guessCountry(
@@ -19,7 +39,7 @@ export function guessCountry(
   const [first = ''] = (acceptLanguage ?? '').split(',', 1)
   const region = /^[a-z]{2,3}(?:-[a-z]{4})?-([a-z]{2})(?:;|$)/i.exec(first.trim())?.[1]
   // English of the United States is the language of many browsers elsewhere: a zone knows better.
-  const zoned = countriesByZone.find(([zone]) => zone.test(timezone ?? ''))?.[1] ?? null
+  const zoned = countryOfZone(timezone)
   if (region === undefined || region.toUpperCase() === 'US')
     return zoned ?? region?.toUpperCase() ?? null
   return region.toUpperCase()
