@@ -71,7 +71,7 @@ test('a refused key of .env is asked for again beside a running service too: its
   const path = join(folder, '.env')
   writeFileSync(path, 'AKAHU_APP_TOKEN=app_token_old\n', { mode: 0o600 })
   const app = 'app_token_pahealthy00000000000000000'
-  // The user token; SnapTrade, Up, SimpleFIN and Enable Banking left out; then the app token and the user token kept.
+  // The user token; four others left out; then the app token, and the user token kept.
   const typed = `user_token_pahealthy00000000000000000\r\r\r\r\r${app}\r\r`
   const { code, out, err } = await setUp(named, typed)
   assert.equal(code, 0, err)

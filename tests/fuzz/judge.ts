@@ -29,7 +29,7 @@ export type BudgetedProvider = keyof typeof budgetedPaths
 /** What the parser may refuse with; 404 is for methods that it does not know (reading R3). */
 const belowHttp: readonly number[] = [400, 404, 408, 413, 431]
 const brokeragePath = /^\/v1\/(?:holdings|trades)$/
-/** The providers whose budget a fuzzer uses up, and what needs it: two of them allow few calls a day (R36). */
+/** The providers whose budget a fuzzer uses up, and what needs it: two allow few calls a day (R36). */
 const budgetedPaths = {
   snaptrade: brokeragePath,
   simplefin: /^\/v1\/(?:balances|transactions)$/,
