@@ -11,7 +11,7 @@ export const ownKey: OwnKeyAccess = {
   ],
   leadsToPage: true,
   steps: [
-    'Sign in at enablebanking.com, open API applications, and add a production application. Its redirect URL is the address of this server with /providers/enablebanking/callback.',
+    'Sign in at enablebanking.com, open API applications, and add a production application with the redirect URL of this server, exactly as it stands below.',
     'Choose “Activate by linking accounts” there and link your accounts. You get a file with the private key, named after the application id.',
     'Paste the application id and the whole text of that file here. Then you choose your bank.',
   ],

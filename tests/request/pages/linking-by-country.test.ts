@@ -174,6 +174,9 @@ test('without an application of the installation a person brings their own, and 
   const { person, jar } = await visitor(bare)
   const first = await jar.get(choicePath)
   assert.match(first.text, /With a key of your own/)
+  assert.ok(
+    first.text.includes(`<code>${bare.service.baseUrl}/providers/${provider}/callback</code>`),
+  )
   assert.doesNotMatch(first.text, /Show its banks|Or with a key/)
   const token = first.hidden.token ?? ''
   const accepted = await jar.post(newPath, { token, provider, ...ownFields })

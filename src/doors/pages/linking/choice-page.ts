@@ -45,6 +45,8 @@ export interface InstitutionOptions {
   readonly institutions: readonly Institution[] | null | 'unavailable' | 'needs_key'
   /** Null: there is no country to choose. */
   readonly countries: CountryChoice | null
+  /** Where the provider's page sends a browser back: it is registered with a key of one's own. */
+  readonly returnAddress: string
   /** What was searched for; empty: everything. */
   readonly q: string
   readonly formToken: string
@@ -70,11 +72,11 @@ export interface OwnKeyDraft {
 
 /** The second page: which institution, and the form for a key of one's own. */
 export function renderProvider(options: InstitutionOptions): Html {
-  const { way, ownKey } = options
+  const { way } = options
   const hasPage = way.hasPage && options.institutions !== 'needs_key'
   return html`<h1>${way.covers}</h1>
 ${hasPage ? renderConsentWay(options) : alertBox(options.institutionProblem)}
-${way.ownKey !== null && renderOwnKey({ ...way, hasPage }, way.ownKey, ownKey, options.formToken)}
+${way.ownKey !== null && renderOwnKey({ ...way, hasPage }, way.ownKey, options)}
 <p><a href="${newPath}">Choose another provider</a></p>`
 }
 
@@ -120,7 +122,7 @@ function renderCountries({ all, chosen }: CountryChoice): Html {
     .map((code) => ({ code, name: countryNames.of(code) ?? code }))
     .toSorted((one, other) => one.name.localeCompare(other.name, 'en'))
   return html`<label for="country">Country</label>
-<select id="country" name="country">${options.map(
+<select id="country" name="country" class="country">${options.map(
     ({ code, name }) =>
       html`<option value="${code}"${code === chosen && html` selected`}>${name}</option>`,
   )}</select>`
@@ -149,8 +151,7 @@ function renderInstitution({ id, name, health, isOpen }: Institution): Html {
 function renderOwnKey(
   way: LinkingWay,
   { fields, steps, limits, leadsToPage }: OwnKeyAccess,
-  draft: OwnKeyDraft,
-  formToken: string,
+  { ownKey: draft, formToken, returnAddress }: InstitutionOptions,
 ): Html {
   const samples = fields.flatMap(({ name, label }) => {
     const sample = draft.samples[name]
@@ -158,6 +159,7 @@ function renderOwnKey(
   })
   return html`<h2>${way.hasPage ? 'Or with a key of your own' : 'With a key of your own'}</h2>
 <ol>${steps.map((step) => html`<li>${step}</li>`)}</ol>
+${leadsToPage === true && html`<p>The redirect URL of this server is <code>${returnAddress}</code></p>`}
 <p><small>${limits}</small></p>
 ${samples.length > 0 && html`<div class="done"><p>This is the sandbox. A made-up person has these tokens:</p><ul>${samples}</ul></div>`}
 ${alertBox(draft.message)}

@@ -20,7 +20,7 @@ import {
 } from './choice-page.ts'
 import { guessCountry } from './home-country.ts'
 import { connectByOwnKey } from './own-key.ts'
-import { newPath, toLinked, waitingPath } from './places.ts'
+import { newPath, toLinked, toReturnOrigin, waitingPath } from './places.ts'
 import { addReturnRoutes } from './returns.ts'
 import { leadToProvider } from './start.ts'
 
@@ -84,6 +84,7 @@ async function showProvider(
   const options: InstitutionOptions = {
     way,
     ...list,
+    returnAddress: `${toReturnOrigin(context, turn.request)}/providers/${way.provider}/callback`,
     q: (shown.q ?? '').trim().slice(0, maxSearch),
     formToken: visit.formToken,
     institutionProblem: shown.institutionProblem ?? null,
