@@ -6,13 +6,13 @@
 import { hash } from 'node:crypto'
 import { addDays, getZone, type Millis, toMicros } from '#kernel/time.ts'
 import { UpstreamError } from '../failure.ts'
-import type { CallContext, Login } from '../port.ts'
+import type { CallContext, CallsLeft, Login } from '../port.ts'
 import { applicationOf, type Reach, readOpenSession } from './consent.ts'
 import { goneCodes, malformed, periodCodes, RefusedError, unavailable } from './failures.ts'
 import { findUid } from './keep-session.ts'
 import { type PsuHeaders, toPsuHeaders } from './psu-headers.ts'
 import { type KeptRows, keepRows } from './rows.ts'
-import { type KeptAccount, sessionOf } from './secret.ts'
+import { type KeptAccount, readSecret, sessionOf } from './secret.ts'
 import { BalancesBody, RowsBody, readBody, type WireBalance } from './wire.ts'
 
 /** R36. */
@@ -112,6 +112,20 @@ const nameBorder = (login: Login, { id }: KeptAccount) => {
   return { name: `border:${id}`, login, maxAgeMs: borderLifeMs }
 }
 
+/** Whose calls are counted together: of an account, over renewals. */
+const nameCalls = ({ upstreamUserId }: Login, { id }: KeptAccount): string =>
+  hash('sha256', `${upstreamUserId} ${id}`)
+
+/** Of the account that has the fewest left; null: the login has none. */
+export async function findCallsLeft({ throttle }: Reach, login: Login): Promise<CallsLeft | null> {
+  const accounts = readSecret(login)?.session?.accounts ?? []
+  const left = await Promise.all(accounts.map((one) => throttle.peek?.(nameCalls(login, one))))
+  const [least = null] = left
+    .filter((one) => one !== undefined)
+    .toSorted((one, other) => one.left - other.left)
+  return least
+}
+
 /** One account that is asked about. */
 interface Asked {
   readonly reach: Reach
@@ -150,10 +164,7 @@ async function askUid({ reach, login, account, call }: Asked): Promise<string> {
 async function pass({ reach, login, account, call }: Asked): Promise<PsuHeaders> {
   const headers = toPsuHeaders(call, sessionOf(login).bank.requiredHeaders)
   if (headers !== null) return headers
-  const counted = await reach.throttle(
-    call,
-    hash('sha256', `${login.upstreamUserId} ${account.id}`),
-  )
+  const counted = await reach.throttle(call, nameCalls(login, account))
   if (counted.allowed) return {}
   const { retryAfterSeconds } = counted
   const whose = call.priority === 'user' ? 'the' : 'background work’s share of the'
@@ -184,13 +195,17 @@ async function readHistory(asked: Asked): Promise<KeptRows> {
   try {
     sent = await read(first)
   } catch (error) {
-    if (!(error instanceof RefusedError) || !periodCodes.has(error.code)) throw error
+    if (!(error instanceof RefusedError) || !isPeriodRefused(error, first)) throw error
     const back = { from: narrow(asked, first, error.border), isWhole: false }
     sent = await read(back)
     await keepBorder(asked, back.from)
   }
   return keepRows(sent, account.holder, reach.note)
 }
+
+/** Banks that have no `longest` refuse it in other words, too. */
+const isPeriodRefused = ({ code, failure }: RefusedError, { isWhole }: Reachback): boolean =>
+  periodCodes.has(code) || (isWhole && failure.kind === 'rejected' && failure.status !== 403)
 
 async function chooseReachback({ reach, login, account }: Asked): Promise<Reachback> {
   const now = reach.clock.now()

@@ -69,13 +69,14 @@ export function makeClient(options: EnableBankingOptions): EnableBankingClient {
     try {
       return demandOk(response, clock.now())
     } catch (error) {
-      if (error instanceof RefusedError) note(request.route, error)
+      if (error instanceof RefusedError) note(by, request.route, error)
       throw error
     }
   }
 
-  function note(route: string, { failure, code }: RefusedError): void {
-    if (failure.kind === 'misconfigured') {
+  function note({ isOwn }: Application, route: string, { failure, code }: RefusedError): void {
+    // Only its person can mend an application of their own.
+    if (failure.kind === 'misconfigured' && !isOwn) {
       report.alert({ provider: 'enablebanking', detail: `${route}: ${failure.detail}` })
     }
     if (ourFaults.has(code)) {

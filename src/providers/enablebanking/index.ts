@@ -15,7 +15,7 @@ import type {
   DiscoveredConnection,
   Login,
 } from '../port.ts'
-import { keptAccountOf, readBalances, readingLifeMs } from './account-readings.ts'
+import { findCallsLeft, keptAccountOf, readBalances, readingLifeMs } from './account-readings.ts'
 import { type EnableBankingOptions, makeClient } from './client.ts'
 import { type Reach, readOpenSession, revoke } from './consent.ts'
 import { discover } from './discover.ts'
@@ -58,6 +58,7 @@ export function makeEnableBanking(options: EnableBankingOptions): BankingAdapter
     revoke: (login, _connection, asked, call) => revoke(reach, login, asked, call),
     confirmEmpty: async (login, _connection, call) =>
       void (await readOpenSession(reach, login, call)),
+    callsLeft: (login) => findCallsLeft(reach, login),
     async listAlive(login, call): Promise<readonly DiscoveredConnection['upstreamId'][]> {
       const found = await discover(reach, login, withoutPerson(call))
       return found.flatMap(({ status, upstreamId: id }) => (status === 'active' ? [id] : []))

@@ -3,6 +3,7 @@
  * found again. An account that was known keeps its id over a renewal, when any of its hashes is the same.
  */
 import type { AccountType } from '#contract/resources.ts'
+import { parseInstant, toIso, toMillis } from '#kernel/time.ts'
 import { hideNumbers } from '../account-number.ts'
 import type { Identity } from '../credentials.ts'
 import type { CallContext, Login } from '../port.ts'
@@ -40,7 +41,7 @@ export async function keepNewSession(
   const before = listKnown(known, nameBank(application, bank))
   const session: KeptSession = {
     id: opened.session_id,
-    validUntil: opened.access?.valid_until ?? null,
+    validUntil: readTime(opened.access?.valid_until),
     authorizedAt: reach.clock.now(),
     accounts: opened.accounts.map((account) => toKept(account, before)),
   }
@@ -67,12 +68,18 @@ export async function adoptSession(
   const before = listKnown(asked.known, nameBank(application, bank))
   const session: KeptSession = {
     id,
-    validUntil: found.access?.valid_until ?? null,
+    validUntil: readTime(found.access?.valid_until),
     // Its first hour may be over: the bank is asked for what it always gives.
     authorizedAt: null,
     accounts: (found.accounts_data ?? []).map((account) => toBare(account, before)),
   }
   return toIdentity(application, { session, bank })
+}
+
+/** ISO 8601 UTC; null: it is not told, or is no time. */
+function readTime(text: string | null | undefined): string | null {
+  const at = parseInstant(text ?? '')
+  return at === null ? null : toIso(toMillis(at))
 }
 
 function toIdentity(

@@ -52,8 +52,11 @@ export function toAccount(
 /** The currency of an account whose own says nothing: that of its first balance. */
 export function currencyOf(balances: readonly WireBalance[]): string | null {
   const [first] = balances
-  return first === undefined ? null : parseCurrency(first.balance_amount.currency)
+  return first === undefined ? null : codeOf(first)
 }
+
+const codeOf = ({ balance_amount: { currency } }: WireBalance): string | null =>
+  parseCurrency(currency)
 
 /** Kinds that tell the current balance, the best first (docs/providers/enable-banking.md, Balances). */
 const currentKinds = ['ITBD', 'CLBD', 'XPCD'] as const
@@ -68,10 +71,10 @@ export function toBalance(
   ref: AccountRef,
   note: (what: string) => void,
 ): Balance {
-  const currencies = new Set(balances.map(({ balance_amount: { currency } }) => currency))
+  const currencies = new Set(balances.map(codeOf))
   if (currencies.size > 1) note('an account has balances in several currencies')
   const currency = currencies.has(ref.currency) ? ref.currency : currencyOf(balances)
-  const own = balances.filter(({ balance_amount: { currency: one } }) => one === currency)
+  const own = balances.filter((one) => codeOf(one) === currency)
   const [sole, ...others] = own.filter(({ balance_type: kind }) => soleKinds.has(kind))
   const current = choose(own, currentKinds) ?? (others.length === 0 ? (sole ?? null) : null)
   const amount = current === null ? null : readAmount(current)

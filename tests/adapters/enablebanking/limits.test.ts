@@ -274,3 +274,39 @@ test('no secret stands in a route, a failure or a report', async () => {
   assert.ok(!told.includes(sessionId))
   assert.ok(!told.includes(accountOf(ground, 'healthy').hash))
 })
+
+test('a bank that refuses to give everything in other words is asked for ninety days', async () => {
+  await using ground = await makeGround()
+  const login = await link(ground, 'twins')
+  ground.server.addFault({
+    when: ({ query }) => query.get('strategy') === 'longest',
+    does: { kind: 'reply', reply: { status: 422, body: { error: 'WRONG_REQUEST_PARAMETERS' } } },
+  })
+  assert.ok((await walk(ground.adapter, await queryFor(ground, login))).rows.length > 0)
+})
+
+test('the calls that are left are those of the account with the fewest', async () => {
+  await using ground = await makeGround()
+  const login = await adopt(ground, 'healthy')
+  assert.equal((await ground.adapter.callsLeft?.(login))?.left, 4)
+  await balancesOf(ground, login)
+  await walk(ground.adapter, await queryFor(ground, login))
+  const left = await ground.adapter.callsLeft?.(login)
+  assert.deepEqual([left?.calls, left?.left, left?.isShared], [4, 2, false])
+})
+
+test('an end of the consent that is no time is not told', async () => {
+  await using ground = await makeGround()
+  ground.server.addFault({
+    when: ({ path, method }) => path === '/sessions' && method === 'POST',
+    does: {
+      kind: 'edit',
+      edit: (reply) => ({
+        ...reply,
+        body: { ...(reply.body as object), access: { valid_until: 'next spring' } },
+      }),
+    },
+  })
+  const login = await link(ground, 'twins')
+  assert.equal((await refsOf(ground, login)).found.consentExpiresAt, null)
+})

@@ -43,7 +43,7 @@ test('a person chooses a country and a bank, agrees on its page, and the session
   const { found } = await refsOf(ground, login)
   assert.deepEqual(
     [found.institutionId, found.institutionName, found.status, found.consentExpiresAt],
-    ['FI:Pankki Kaarna', 'Pankki Kaarna', 'active', '2027-05-19T20:15:00.000+00:00'],
+    ['FI:Pankki Kaarna', 'Pankki Kaarna', 'active', '2027-05-19T20:15:00.000Z'],
   )
   assert.deepEqual(
     found.accounts?.map(({ name, type, accountNumber, currency }) => [
