@@ -1,0 +1,69 @@
+/** What a day of a dashboard, an agent and syncs asks of providers that allow few calls a day (R36). */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { startService } from '#tests/support/service.ts'
+import { watch } from './watcher.ts'
+
+const minuteMs = 60_000
+const everyMinutes = 5
+const rounds = (24 * 60) / everyMinutes
+const agentCalls = 40
+
+test('R36: a dashboard that asks every five minutes, an agent with forty calls and a sync stay below the budget of a day', async (t) => {
+  const service = await startService()
+  t.after(() => service.close())
+  const { clock, sandbox } = service
+  clock.set(Date.parse('2026-11-20T00:00:30Z'))
+  const user = await service.createUser()
+  const watcher = await watch(service, user)
+  const [simple] = await service.link(user, 'healthy', 'simplefin')
+  const [bank] = await service.link(user, 'twins', 'enablebanking')
+  assert.ok(simple !== undefined && bank !== undefined)
+  const accounts = await service.accounts(user)
+  const idsOf = (id: string) =>
+    accounts.flatMap((one) => (one.connectionId === id ? [one.id] : [])).join(',')
+  const calls = () => ({
+    simplefin: sandbox.simplefin.requests.filter(({ path }) => path.endsWith('/accounts')).length,
+    bank: sandbox.enablebanking.requests.filter(
+      ({ path, query }) => path.startsWith('/accounts/') && !query.has('continuation_key'),
+    ).length,
+  })
+  const statuses = new Map<string, number>()
+  const ask = async (what: string, path: string) => {
+    const { status } = await service.get(path, user)
+    const key = `${what} ${status}`
+    statuses.set(key, (statuses.get(key) ?? 0) + 1)
+  }
+  const before = calls()
+  for (let round = 0; round < rounds; round += 1) {
+    for (const [name, connection] of [
+      ['simplefin', simple],
+      ['enablebanking', bank],
+    ] as const) {
+      await ask(name, `/v1/balances?accountIds=${idsOf(connection.id)}`)
+      await ask(name, `/v1/transactions?connectionId=${connection.id}&limit=50`)
+      if (round !== 100) continue
+      await watcher.sync(connection.id)
+      for (let call = 0; call < agentCalls; call += 1) {
+        const from = new Date(clock.now() - (call + 2) * 86_400_000).toISOString().slice(0, 10)
+        await ask(name, `/v1/transactions?connectionId=${connection.id}&from=${from}`)
+      }
+    }
+    clock.advance(everyMinutes * minuteMs)
+  }
+  const after = calls()
+  const simplefinCalls = after.simplefin - before.simplefin
+  const bankCalls = after.bank - before.bank
+  t.diagnostic(
+    `SimpleFIN: ${simplefinCalls} of 24; Enable Banking: ${bankCalls} of 4 for an account`,
+  )
+  t.diagnostic([...statuses].map(([key, count]) => `${key}: ${count}`).join(', '))
+  assert.ok(simplefinCalls <= 24)
+  assert.ok(bankCalls <= 4)
+  // What is over the budget is refused here: a day of hourly readings at SimpleFIN has no call to spare, and
+  // two readings of a bank cover half a day.
+  assert.ok((statuses.get('simplefin 200') ?? 0) > 0.95 * (2 * rounds + agentCalls))
+  assert.ok((statuses.get('enablebanking 200') ?? 0) > 0.7 * (2 * rounds + agentCalls))
+  const told = [...sandbox.enablebanking.requests, ...sandbox.simplefin.requests]
+  assert.ok(told.every(({ headers }) => headers['psu-ip-address'] === undefined))
+})
