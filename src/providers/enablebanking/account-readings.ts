@@ -10,6 +10,7 @@ import type { CallContext, CallsLeft, Login } from '../port.ts'
 import { applicationOf, type Reach, readOpenSession } from './consent.ts'
 import { goneCodes, malformed, periodCodes, RefusedError, unavailable } from './failures.ts'
 import { findUid } from './keep-session.ts'
+import { writeKeptRows } from './kept-rows.ts'
 import { type PsuHeaders, toPsuHeaders } from './psu-headers.ts'
 import { type KeptRows, keepRows } from './rows.ts'
 import { type KeptAccount, readSecret, sessionOf } from './secret.ts'
@@ -74,22 +75,19 @@ export async function readBalances(
   return { value: readBody(BalancesBody, body).balances, readAt }
 }
 
+/** The bytes of `kept-rows.ts`. */
 export async function readRows(
   reach: Reach,
   login: Login,
   account: KeptAccount,
   call: CallContext,
-): Promise<Timed<KeptRows>> {
+): Promise<Timed<Uint8Array>> {
   const { body, readAt } = await reach.readings.get({
     ...nameRows(login, account),
     call,
-    read: async (own) => {
-      const rows = await readHistory({ reach, login, account, call: own })
-      return Buffer.from(JSON.stringify(rows))
-    },
+    read: async (own) => writeKeptRows(await readHistory({ reach, login, account, call: own })),
   })
-  // Nothing else is ever kept under this name.
-  return { value: JSON.parse(Buffer.from(body).toString('utf8')) as KeptRows, readAt }
+  return { value: body, readAt }
 }
 
 /** When data of the account were last read; null: nothing is kept. */

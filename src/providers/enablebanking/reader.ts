@@ -18,8 +18,8 @@ import type {
 import { keptAccountOf, readingLifeMs, readRows } from './account-readings.ts'
 import type { Reach } from './consent.ts'
 import { malformed } from './failures.ts'
+import { sliceKeptRows } from './kept-rows.ts'
 import { identifyRows, type PageRow, timeOf, toDetails, toTransaction } from './map-row.ts'
-import type { KeptRows } from './rows.ts'
 
 const pageSize = 100
 
@@ -44,11 +44,11 @@ export function makeTransactionReader(reach: Reach): RowReader<TransactionPage> 
     const { person: _, ...later } = call
     const asked = cursor === null ? call : later
     const { value, readAt } = await readRows(reach, query.login, kept, asked)
-    const { rows, next } = cut(value, until)
+    const { rows, count, until: next } = sliceKeptRows(value, until, pageSize)
     const held: Held = {
       rows: identifyRows(rows, account, query.userId),
-      next,
-      ownRows: value.count,
+      next: next === null ? null : JSON.stringify({ until: next }),
+      ownRows: count,
       age: { asOf: readAt, goodUntil: readAt + readingLifeMs },
     }
     return toPage(query, account, held, Buffer.from(JSON.stringify(held)))
@@ -65,18 +65,6 @@ export function makeTransactionReader(reach: Reach): RowReader<TransactionPage> 
       return toPage(query, account, JSON.parse(Buffer.from(body).toString()), body)
     },
   }
-}
-
-/** Whole days, at least a page's rows where there are as many. */
-function cut({ rows }: KeptRows, until: string | null) {
-  const isBefore = ({ day }: (typeof rows)[number]) => day !== null && until !== null && day < until
-  const from = until === null ? 0 : rows.findIndex(isBefore)
-  if (from < 0) return { rows: [], next: null }
-  let to = Math.min(from + pageSize, rows.length)
-  while (to < rows.length && rows[to]?.day === rows[to - 1]?.day) to += 1
-  const last = rows[to - 1]?.day ?? null
-  const next = to < rows.length && last !== null ? JSON.stringify({ until: last }) : null
-  return { rows: rows.slice(from, to), next }
 }
 
 function toPage(

@@ -1,0 +1,45 @@
+/** The rows of a reading come back whole, each once and in order, whatever the pages are. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import fc from 'fast-check'
+import { sliceKeptRows, writeKeptRows } from './kept-rows.ts'
+import type { AnyRow } from './rows.ts'
+
+const day = fc
+  .integer({ min: 1, max: 28 })
+  .map((number) => `2026-02-${String(number).padStart(2, '0')}`)
+const row = fc.record({ day: fc.option(day, { freq: 8 }), problem: fc.string({ unit: 'binary' }) })
+
+const byDay = (one: AnyRow, other: AnyRow) => {
+  const [left, right] = [one.day ?? '9999-12-31', other.day ?? '9999-12-31']
+  return left === right ? 0 : left > right ? -1 : 1
+}
+
+test('pages of whole days have every row once, in order, and at least as many as asked but the last', () => {
+  fc.assert(
+    fc.property(fc.array(row, { maxLength: 60 }), fc.integer({ min: 1, max: 9 }), (sent, least) => {
+      const rows = sent.map((one) => ({ ...one })).toSorted(byDay)
+      const bytes = writeKeptRows({ rows, count: sent.length + 3 })
+      const found: AnyRow[] = []
+      let pages = 0
+      for (let until: string | null = null; ; pages += 1) {
+        const slice = sliceKeptRows(bytes, until, least)
+        assert.equal(slice.count, sent.length + 3)
+        found.push(...slice.rows)
+        if (slice.until === null) break
+        assert.ok(slice.rows.length >= least)
+        until = slice.until
+        assert.ok(pages < 100)
+      }
+      assert.deepEqual(found, rows)
+    }),
+  )
+})
+
+test('a page that begins at a day without rows goes on with the next older one', () => {
+  const rows = ['2026-02-20', '2026-02-10'].map((one) => ({ day: one, problem: 'x' }))
+  const bytes = writeKeptRows({ rows, count: 2 })
+  const middle = sliceKeptRows(bytes, '2026-02-15', 1)
+  assert.deepEqual([middle.rows.map((one) => one.day), middle.until], [['2026-02-10'], null])
+  assert.deepEqual(sliceKeptRows(bytes, '2026-02-10', 1), { count: 2, rows: [], until: null })
+})
