@@ -164,6 +164,8 @@ function findPresetsAlone(name: Provider, given: Given): string[] {
   const { preset, required } = factsOf(name).settings
   const alone = Object.values(preset).filter((variable) => given(variable as SettingName))
   const names = Object.values(required)
+  // Where the installation needs no credentials, a preset is for the keys of people.
+  if (names.length === 0) return []
   const missing = `${names.join(' and ')} ${names.length === 1 ? 'is' : 'are'} not`
   return alone.map((one) => `${one} is set, but ${missing}: it has no effect.`)
 }

@@ -62,3 +62,8 @@ test('SnapTrade: without a key people link their own, and a kind without a key h
     /AKAHU_OAUTH_URL is set, but AKAHU_APP_TOKEN is not: it has no effect\./,
   )
 })
+
+test('a setting for the keys of people is not called without effect where the installation needs none', () => {
+  const { warnings } = read({ SIMPLEFIN_ALLOW_PRIVATE: 'true', SANDBOX: 'false' })
+  assert.doesNotMatch(warnings.join(), /SIMPLEFIN_ALLOW_PRIVATE/)
+})
