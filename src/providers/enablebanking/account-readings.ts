@@ -144,14 +144,15 @@ async function askBank<Answer>(asked: Asked, ask: AskUid<Answer>): Promise<Answe
     if (!(error instanceof RefusedError) || !goneCodes.has(error.code)) throw error
     // It may have another id now.
     const session = await readOpenSession(reach, login, call)
-    const other = findUid(session, account)
+    const other = findUid(session, sessionOf(login).session.accounts, account)
     if (other === null || other === uid) throw error
     return ask(other, await pass(asked))
   }
 }
 
 async function askUid({ reach, login, account, call }: Asked): Promise<string> {
-  const uid = findUid(await readOpenSession(reach, login, call), account)
+  const { accounts } = sessionOf(login).session
+  const uid = findUid(await readOpenSession(reach, login, call), accounts, account)
   if (uid !== null) return uid
   const detail =
     'this account cannot be read: link it in the control panel of enablebanking.com, then renew the connection'

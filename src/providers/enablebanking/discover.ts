@@ -27,7 +27,8 @@ export async function discover(
     const gone = { ...named, status: found, lastRefreshedAt: null, accounts: null }
     return [toConnection(open, gone)]
   }
-  const own = open.session.accounts.filter((account) => isListed(found, account))
+  const kept = open.session.accounts
+  const own = kept.filter((account) => isListed(found, kept, account))
   if (call.person !== undefined) await readNow(reach, login, own, call)
   const times = await Promise.all(own.map((account) => findReadAt(reach, login, account)))
   const known = times.filter((at): at is Millis => at !== null)
@@ -64,10 +65,10 @@ async function readOrEnded(
 }
 
 /** A session that names no accounts has all that it was opened with. */
-function isListed(session: Session, account: KeptAccount): boolean {
+function isListed(session: Session, kept: readonly KeptAccount[], account: KeptAccount): boolean {
   const { accounts_data: listed, accounts } = session
   if (!listed) return !accounts || account.uid === null || accounts.includes(account.uid)
-  return findUid(session, account) !== null || listed.some(({ uid }) => uid === account.uid)
+  return findUid(session, kept, account) !== null || listed.some(({ uid }) => uid === account.uid)
 }
 
 /**

@@ -11,6 +11,7 @@ import { toShownText } from '../shown-text.ts'
 import type { Application } from './application.ts'
 import { judgeStatus, type Reach, readSession } from './consent.ts'
 import { ended, RefusedError, refused } from './failures.ts'
+import { listHashes, pairAccounts } from './pair-accounts.ts'
 import {
   type Bank,
   type KeptAccount,
@@ -38,12 +39,12 @@ export async function keepNewSession(
   call: CallContext,
 ): Promise<Identity> {
   const bank = await describeBank(reach, application, opened.aspsp, call)
-  const before = listKnown(known, nameBank(application, bank))
+  const pairs = pairAccounts(opened.accounts, listKnown(known, nameBank(application, bank)))
   const session: KeptSession = {
     id: opened.session_id,
     validUntil: readTime(opened.access?.valid_until),
     authorizedAt: reach.clock.now(),
-    accounts: opened.accounts.map((account) => toKept(account, before)),
+    accounts: opened.accounts.map((account) => toKept(account, pairs.get(account))),
   }
   return toIdentity(application, { session, bank })
 }
@@ -65,13 +66,14 @@ export async function adoptSession(
   })
   if (judgeStatus(found.status) !== null) throw ended('invalidated', 'this session has ended')
   const bank = await describeBank(reach, application, found.aspsp, call)
-  const before = listKnown(asked.known, nameBank(application, bank))
+  const listed = found.accounts_data ?? []
+  const pairs = pairAccounts(listed, listKnown(asked.known, nameBank(application, bank)))
   const session: KeptSession = {
     id,
     validUntil: readTime(found.access?.valid_until),
     // Its first hour may be over: the bank is asked for what it always gives.
     authorizedAt: null,
-    accounts: (found.accounts_data ?? []).map((account) => toBare(account, before)),
+    accounts: listed.map((account) => toBare(account, pairs.get(account))),
   }
   return toIdentity(application, { session, bank })
 }
@@ -128,27 +130,21 @@ function listKnown(known: readonly Login[], upstreamUserId: string): readonly Ke
 type Hashed = Pick<WireAccount, 'uid' | 'identification_hash' | 'identification_hashes'>
 
 /** The id by which an account was known before, else a new one. */
-function identify(account: Hashed, before: readonly KeptAccount[]) {
-  const { identification_hash: own, identification_hashes: others } = account
-  const hashes = [...new Set([own, ...(others ?? [])])].map(nameAccount)
-  const known =
-    before.find(({ id }) => id === hashes[0]) ??
-    before.find((one) => one.hashes.some((hash) => hashes.includes(hash)))
-  return { known, id: known?.id ?? nameAccount(own), uid: account.uid ?? null, hashes }
+function identify(account: Hashed, known: KeptAccount | undefined) {
+  const id = known?.id ?? nameAccount(account.identification_hash)
+  return { id, uid: account.uid ?? null, hashes: [...listHashes(account)] }
 }
 
-function toBare(account: Hashed, before: readonly KeptAccount[]): KeptAccount {
-  const { known, ...named } = identify(account, before)
+function toBare(account: Hashed, known: KeptAccount | undefined): KeptAccount {
   const told = known ?? { name: null, type: null, tail: null, currency: null, holder: null }
-  return { ...told, ...named }
+  return { ...told, ...identify(account, known) }
 }
 
-function toKept(account: WireAccount, before: readonly KeptAccount[]): KeptAccount {
-  const { known: _, ...named } = identify(account, before)
+function toKept(account: WireAccount, known: KeptAccount | undefined): KeptAccount {
   const name = account.details || account.product || null
   const currency = account.currency ?? null
   return {
-    ...named,
+    ...identify(account, known),
     name: name === null ? null : hideNumbers(toShownText(name), listNumbers(account)).slice(0, 200),
     type: typeOf(account),
     tail: tailOf(account),
@@ -190,11 +186,15 @@ function listNumbers(account: WireAccount) {
   return numbers.map((number) => ({ number, mask }))
 }
 
-/** The uid of an account in a session as it is now; null: the session has no such account. */
-export function findUid(session: Session, account: KeptAccount): string | null {
-  const found = (session.accounts_data ?? []).find((one) => {
-    const hashes = [one.identification_hash, ...(one.identification_hashes ?? [])].map(nameAccount)
-    return hashes.includes(account.id) || account.hashes.some((hash) => hashes.includes(hash))
-  })
-  return found?.uid ?? null
+/**
+ * The uid of an account in a session as it is now; null: the session has no such account.
+ * @param kept all accounts of the login.
+ */
+export function findUid(
+  { accounts_data: listed }: Session,
+  kept: readonly KeptAccount[],
+  { id }: KeptAccount,
+): string | null {
+  const pairs = [...pairAccounts(listed ?? [], kept)]
+  return pairs.find(([, known]) => known.id === id)?.[0].uid ?? null
 }
