@@ -8,6 +8,7 @@ export type ErrorCode =
   | 'account_not_found'
   | 'connection_not_found'
   | 'from_too_old'
+  | 'insufficient_scope'
   | 'invalid_date_range'
   | 'invalid_params'
   | 'invalid_token'

@@ -2,6 +2,8 @@
  * The caller: who makes a request, once identified. All later steps and resources get this one value, for
  * REST and for agents alike.
  */
+
+import type { Reach } from '#contract/reach.ts'
 import type { UserId } from '#kernel/ids.ts'
 import type { PlanRow } from '#store/ports/users.ts'
 import type { Scope } from './scopes.ts'
@@ -22,6 +24,8 @@ export interface Caller {
    * empty: nothing. Absent: they were read for this request alone.
    */
   readonly edition?: string
+  /** What a narrow key or agent may see (reading R43); absent: everything. */
+  readonly reach?: Reach
 }
 
 /** Used when a user has set no time zone (contract, Transaction). */

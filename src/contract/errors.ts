@@ -91,6 +91,12 @@ export const errorCatalogue = {
     message: 'The access token lacks a scope that this operation needs',
     when: 'An OAuth token lacks the needed scope.',
   },
+  key_lacks_scope: {
+    status: 403,
+    code: 'insufficient_scope',
+    message: 'This key lacks the scope that this operation needs; use a key that has it',
+    when: 'A narrow key lacks the scope of this operation.',
+  },
   simplefin_forbidden: {
     status: 403,
     code: null,

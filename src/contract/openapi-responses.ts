@@ -14,7 +14,7 @@ import {
 } from './openapi-headers.ts'
 import { pascalCase } from './openapi-parameters.ts'
 import { type Json, type JsonObject, schemaReference } from './openapi-schemas.ts'
-import { commonErrors, type Operation, operations } from './operations.ts'
+import { commonErrors, listErrors, type Operation, operations } from './operations.ts'
 
 const statusNames: Readonly<Record<number, string>> = {
   200: 'Ok',
@@ -69,8 +69,7 @@ function componentName(operation: Operation, status: number, response: JsonObjec
 
 function* responsesOf(operation: Operation): Generator<[number, JsonObject]> {
   yield [200, okResponse(operation)]
-  // Any other method on the path gets `not_found` (contract, Errors).
-  const names = new Set<ErrorName>([...commonErrors, ...operation.errors, 'not_found'])
+  const names = new Set<ErrorName>(listErrors(operation))
   const groups = [...groupByStatus([...names])].sort(([left], [right]) => left - right)
   for (const [status, group] of groups) yield [status, errorResponse(operation, status, group)]
 }

@@ -109,7 +109,9 @@ function describe(operation: Operation): string {
   const bucket = `Counted in the ${operation.bucket} rate bucket`
   const cap = operation.bucket === 'heavy' ? ', with a cap on requests in flight' : ''
   const plan = operation.access === 'brokerage' ? ' Needs the Professional plan.' : ''
-  return `${operation.description}\n\nCached for ${lifetime(operation.cacheSeconds)}. ${bucket}${cap}.${plan}`
+  const { keyScope } = operation
+  const scope = keyScope === null ? '' : ` A narrow key needs the scope \`${keyScope}\`.`
+  return `${operation.description}\n\nCached for ${lifetime(operation.cacheSeconds)}. ${bucket}${cap}.${plan}${scope}`
 }
 
 function lifetime(seconds: number): string {

@@ -5,6 +5,7 @@
  */
 import { z } from 'zod'
 import type { ErrorName } from './errors.ts'
+import type { KeyScope } from './key-scopes.ts'
 import { accountPages, dateText, idList, idText, included, rowPages, uuidList } from './query.ts'
 import {
   Account,
@@ -47,8 +48,11 @@ export interface Operation<
   readonly bucket: Bucket
   readonly cacheSeconds: number
   readonly access: Access
+  /** What an agent's token needs. */
   readonly scope: 'mcp:read' | 'brokerage:read'
-  /** In addition to `commonErrors`. */
+  /** What a narrow key needs (reading R43); null: nothing. */
+  readonly keyScope: KeyScope | null
+  /** In addition to those that follow from the other fields (`listErrors`). */
   readonly errors: readonly ErrorName[]
   /** Null: available through REST only. */
   readonly tool: tools.ToolFacts | null
@@ -63,6 +67,14 @@ export const commonErrors: readonly ErrorName[] = [
   'internal',
   'service_unavailable',
 ]
+
+/**
+ * Every error that an operation may return. Any other method on its path gets `not_found` (contract, Errors).
+ */
+export function listErrors({ errors, keyScope }: Operation): readonly ErrorName[] {
+  const narrow: readonly ErrorName[] = keyScope === null ? [] : ['key_lacks_scope']
+  return [...commonErrors, ...narrow, ...errors, 'not_found']
+}
 
 const page = <Row extends z.ZodType>(row: Row) =>
   z.object({ data: z.array(row), pagination: Pagination })
@@ -87,6 +99,7 @@ export const listConnections = define({
   cacheSeconds: 60,
   access: 'api',
   scope: 'mcp:read',
+  keyScope: 'accounts',
   errors: ['invalid_params'],
   tool: tools.connectionsTool,
 })
@@ -104,6 +117,7 @@ export const listAccounts = define({
   cacheSeconds: 60,
   access: 'api',
   scope: 'mcp:read',
+  keyScope: 'accounts',
   errors: ['invalid_params'],
   tool: tools.accountsTool,
 })
@@ -124,6 +138,7 @@ export const listBalances = define({
   cacheSeconds: 300,
   access: 'api',
   scope: 'mcp:read',
+  keyScope: 'balances',
   errors: [
     'invalid_params',
     'too_many_accounts',
@@ -172,6 +187,7 @@ export const listTransactions = define({
   cacheSeconds: 1800,
   access: 'api',
   scope: 'mcp:read',
+  keyScope: 'transactions',
   errors: [
     'invalid_params',
     'invalid_dates',
@@ -204,6 +220,7 @@ export const listHoldings = define({
   cacheSeconds: 600,
   access: 'brokerage',
   scope: 'brokerage:read',
+  keyScope: 'holdings',
   errors: ['invalid_params', 'professional_required', ...upstreamErrors],
   tool: tools.holdingsTool,
 })
@@ -232,6 +249,7 @@ export const listTrades = define({
   cacheSeconds: 600,
   access: 'brokerage',
   scope: 'brokerage:read',
+  keyScope: 'trades',
   errors: [
     'invalid_params',
     'invalid_dates',
@@ -254,6 +272,7 @@ export const listCategories = define({
   cacheSeconds: 3600,
   access: 'api',
   scope: 'mcp:read',
+  keyScope: null,
   errors: [],
   tool: null,
 })

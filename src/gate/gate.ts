@@ -21,6 +21,7 @@ import type { Clock } from '#kernel/time.ts'
 import { unreachable } from '#kernel/unreachable.ts'
 import type { Read } from '#resources/read.ts'
 import { type Flights, makeFlights } from './flight.ts'
+import { lackedScope } from './scope.ts'
 import { windowMs } from './throttle.ts'
 import { makeUrlKey } from './url-key.ts'
 
@@ -147,6 +148,11 @@ function judgePlan({ plans, clock }: Parts, { plan }: Caller, access: Access): A
   return isAllowed ? null : apiError('professional_required')
 }
 
+/** The plan is judged before the scope (reading R28). */
+function judge(parts: Parts, caller: Caller, operation: Operation): ApiError | null {
+  return judgePlan(parts, caller, operation.access) ?? lackedScope(caller, operation)
+}
+
 /**
  * A request that is not allowed is counted, and reaches neither places nor cache. `isAgain`: its rows were
  * read again since its first step.
@@ -158,12 +164,12 @@ function check(
   isAgain = false,
 ): Maybe<CheckedRequest> {
   const { caller, operation, rawQuery } = asked
-  const { userId, epoch, edition } = caller
-  const refusal = judgePlan(parts, caller, operation.access) ?? asked.refusal
+  const { userId, edition } = caller
+  const refusal = judge(parts, caller, operation) ?? asked.refusal
   const admitting = parts.kv.admit({
     window,
     places: operation.bucket === 'heavy' ? parts.names(caller).places : null,
-    answer: refusal === null ? parts.urlKey(userId, epoch, operation.path, rawQuery) : null,
+    answer: refusal === null ? parts.urlKey(caller, operation.path, rawQuery) : null,
     owner: userId,
     edition,
   })
@@ -234,7 +240,7 @@ async function fetchHolding(
   const isUnavailable = kind === 'unavailable'
   try {
     const caller = isUnavailable ? await renewUndoubted(parts, asked) : asked.caller
-    const key = parts.urlKey(caller.userId, caller.epoch, asked.operation.path, asked.rawQuery)
+    const key = parts.urlKey(caller, asked.operation.path, asked.rawQuery)
     return await fetch(parts, key, { ...asked, caller }, isUnavailable)
   } finally {
     void lease?.release()
@@ -245,7 +251,7 @@ async function fetchHolding(
 async function renewUndoubted(parts: Parts, { caller, operation }: CallerRequest): Promise<Caller> {
   if (caller.edition === undefined) return caller
   const renewed = await parts.renew(caller, null)
-  const refusal = judgePlan(parts, renewed, operation.access)
+  const refusal = judge(parts, renewed, operation)
   if (refusal !== null) throw refusal
   return renewed
 }

@@ -1,15 +1,25 @@
 /**
- * Whether the granted scopes cover an operation (contract, Authentication). API keys have every scope; what a
- * plan allows is checked earlier (reading R28).
+ * Whether a token or a key covers an operation: the granted scopes of a token (contract, Authentication), all
+ * of which an API key has, and the scopes that a narrow key is limited to (reading R43). What a plan allows
+ * is checked earlier (reading R28).
  */
 import type { Caller } from '#auth/caller.ts'
-import { apiError } from '#contract/errors.ts'
+import { type ApiError, apiError } from '#contract/errors.ts'
 import type { Operation } from '#contract/operations.ts'
+import { hasKeyScope } from '#contract/reach.ts'
 
 /** Throws `insufficient_scope`. */
 export function requireScope(caller: Caller, operation: Operation): void {
   if (caller.scopes.includes(operation.scope)) return
   throw apiError('insufficient_scope', {
     message: `The access token lacks the scope ${operation.scope}; authorize again and allow it`,
+  })
+}
+
+/** Why a narrow key may not read an operation; null: it may. */
+export function lackedScope({ reach }: Caller, { keyScope }: Operation): ApiError | null {
+  if (reach === undefined || keyScope === null || hasKeyScope(reach, keyScope)) return null
+  return apiError('key_lacks_scope', {
+    message: `This key lacks the scope ${keyScope}; use a key that has it`,
   })
 }

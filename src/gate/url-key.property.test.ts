@@ -5,7 +5,15 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { makeUrlKey } from './url-key.ts'
+import { toReach } from '#contract/reach.ts'
+import type { ConnectionId } from '#kernel/ids.ts'
+import { makeUrlKey as makeKey } from './url-key.ts'
+
+function makeUrlKey() {
+  const key = makeKey()
+  return (userId: string, epoch: number, path: string, query: string) =>
+    key({ userId, epoch }, path, query)
+}
 
 const tempting = fc.string({ unit: fc.constantFrom('a', 'b', '1', ':', '/', '?', '=', '%', '\n') })
 const pair = fc.tuple(tempting, tempting).map(([name, value]) => `${name}=${value}`)
@@ -103,4 +111,22 @@ test('a key is the same before and after its query was remembered and forgotten'
   for (let i = 0; i < 10_000; i += 1) urlKey('u', 1, '/p', `n=${i}&a=1`)
   assert.deepEqual([urlKey('u', 1, '/p', 'b=2&a=1'), urlKey('u', 1, '/p', long)], first)
   assert.equal(urlKey('u', 1, '/p', 'a=1&b=2'), first[0])
+})
+
+test('R43: what a caller may see makes a key of its own, whatever was asked before', () => {
+  const key = makeKey()
+  const limits = { scopes: null, connectionIds: null, accountIds: null }
+  const reaches = [
+    toReach({ ...limits, scopes: ['accounts'] }),
+    toReach({ ...limits, scopes: ['accounts', 'balances'] }),
+    toReach({ ...limits, connectionIds: ['accounts' as ConnectionId] }),
+    toReach({ ...limits, connectionIds: [] }),
+  ].flatMap((reach) => reach ?? [])
+  const owners = [{}, ...reaches.map((reach) => ({ reach }))]
+  const keysOf = () =>
+    owners.map((owner) => key({ userId: 'u', epoch: 1, ...owner }, '/v1/accounts', 'limit=5'))
+  assert.equal(reaches.length, 4)
+  assert.equal(new Set(keysOf()).size, 5)
+  assert.deepEqual(keysOf(), keysOf())
+  assert.equal(keysOf()[0], makeUrlKey()('u', 1, '/v1/accounts', 'limit=5'))
 })

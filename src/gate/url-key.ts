@@ -1,16 +1,20 @@
 /**
- * The key under which an answer is cached: user, path and the sorted query string (contract, Limits), and the
- * epoch, whose increments make older answers unreachable (reading R10). The query is sorted as raw text: two
- * spellings of one value are two entries, which costs a cache miss and can never mix up two answers.
+ * The key under which an answer is cached: user, path and the sorted query string (contract, Limits), the
+ * epoch, whose increments make older answers unreachable (reading R10), and what a narrow caller may see
+ * (reading R43). The query is sorted as raw text: two spellings of one value are two entries, which costs a
+ * cache miss and can never mix up two answers.
  */
+import type { Caller } from '#auth/caller.ts'
 import { makeRecent } from '#kernel/recent.ts'
 
+/** Whose answers they are: the epoch grows when older ones must not be served. */
+export type AnswerOwner = Pick<Caller, 'epoch' | 'reach'> & { readonly userId: string }
+
 /**
- * The cache key of one request. `epoch` is the caller's (it grows when older answers must not be served),
- * `rawQuery` the text after "?" as received. Equal for any order of the same pairs; different whenever
- * anything else differs.
+ * The cache key of one request; `rawQuery` is the text after "?" as received. Equal for any order of the same
+ * pairs; different whenever anything else differs.
  */
-export type UrlKey = (userId: string, epoch: number, path: string, rawQuery: string) => string
+export type UrlKey = (owner: AnswerOwner, path: string, rawQuery: string) => string
 
 // Clients choose the queries: only few and short ones are remembered, so that they take a few MB at most.
 const maxRemembered = 4096
@@ -19,6 +23,8 @@ const maxRememberedLength = 1024
 interface Made {
   readonly userId: string
   readonly epoch: number
+  /** The name of what the caller may see; undefined: everything. */
+  readonly reach: string | undefined
   readonly path: string
   readonly key: string
 }
@@ -29,11 +35,22 @@ interface Made {
  */
 export function makeUrlKey(): UrlKey {
   const latest = makeRecent<Made>(maxRemembered)
-  return (userId, epoch, path, rawQuery) => {
+  return (owner, path, rawQuery) => {
+    const { userId, epoch } = owner
+    const reach = owner.reach?.name
     const known = latest.get(rawQuery)
-    if (known?.epoch === epoch && known.userId === userId && known.path === path) return known.key
-    const key = toKey(userId, epoch, path, rawQuery)
-    if (rawQuery.length <= maxRememberedLength) latest.set(rawQuery, { userId, epoch, path, key })
+    if (
+      known?.epoch === epoch &&
+      known.userId === userId &&
+      known.path === path &&
+      known.reach === reach
+    ) {
+      return known.key
+    }
+    const key = toKey(owner, path, rawQuery)
+    if (rawQuery.length <= maxRememberedLength) {
+      latest.set(rawQuery, { userId, epoch, reach, path, key })
+    }
     return key
   }
 }
@@ -43,9 +60,10 @@ export function makeUrlKey(): UrlKey {
  * characters they contain. The user is in braces, so that a shared store keeps the user's windows and answers
  * together (`src/fast/port.ts`).
  */
-function toKey(userId: string, epoch: number, path: string, rawQuery: string): string {
+function toKey({ userId, epoch, reach }: AnswerOwner, path: string, rawQuery: string): string {
   const owner = `${userId.length}:{${userId}}`
-  return `${owner}${epoch}:${path.length}:${path}${sortQuery(rawQuery)}`
+  const seen = reach === undefined ? '' : `~${reach.name.length}:${reach.name}`
+  return `${owner}${epoch}${seen}:${path.length}:${path}${sortQuery(rawQuery)}`
 }
 
 /** Compares by code units and not by a locale, so that every machine has the same order. */

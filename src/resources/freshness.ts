@@ -1,9 +1,12 @@
 /**
  * How fresh each kind of data of a connection is (reading R40): what the institution and the last syncs say.
- * Balances and holdings are read when somebody asks, so that only their institution's time is known.
+ * Balances and holdings are read when somebody asks, so that only their institution's time is known. A narrow
+ * caller is told of the kinds of data that it may read (reading R43).
  */
+import type { Caller } from '#auth/caller.ts'
+import { hasKeyScope } from '#contract/reach.ts'
 import type { Freshness } from '#contract/resources.ts'
-import type { ConnectionId, UserId } from '#kernel/ids.ts'
+import type { ConnectionId } from '#kernel/ids.ts'
 import { type Millis, toIso } from '#kernel/time.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { SyncRunRow, SyncState } from '#store/ports/syncs.ts'
@@ -22,7 +25,7 @@ type Kind = NonNullable<Freshness['balances']>
 /** Of all connections of the user: three queries, however many there are. */
 export async function readFreshness(
   { store, adapters }: Pick<ReadOptions, 'store' | 'adapters'>,
-  userId: UserId,
+  { userId, reach }: Pick<Caller, 'userId' | 'reach'>,
 ): Promise<ReadonlyMap<ConnectionId, FreshnessFields>> {
   const [rows, states, ended] = await Promise.all([
     store.connections.list(userId),
@@ -34,9 +37,16 @@ export async function readFreshness(
   return new Map(
     rows.map((row) => {
       const asOf = reportedTime(adapters[row.provider], row)
-      return [row.id, toParts(row, asOf, { state: stateOf.get(row.id), run: endOf.get(row.id) })]
+      const parts = toParts(row, asOf, { state: stateOf.get(row.id), run: endOf.get(row.id) })
+      return [row.id, { ...parts, freshness: readable(parts.freshness, reach) }]
     }),
   )
+}
+
+function readable(freshness: Freshness, reach: Caller['reach']): Freshness {
+  if (reach === undefined) return freshness
+  const kinds = Object.entries(freshness) as [keyof Freshness, Kind][]
+  return Object.fromEntries(kinds.filter(([kind]) => hasKeyScope(reach, kind)))
 }
 
 interface Synced {

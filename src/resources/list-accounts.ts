@@ -2,6 +2,7 @@
 
 import type { z } from 'zod'
 import type { listAccounts } from '#contract/operations.ts'
+import { withinReach } from '#contract/reach.ts'
 import type { Account, Pagination } from '#contract/resources.ts'
 import type { AccountRow } from '#store/ports/accounts.ts'
 import { readFreshness } from './freshness.ts'
@@ -16,9 +17,9 @@ export function makeListAccounts(options: ReadOptions) {
     context: ReadContext,
   ): Promise<ReadResult<{ data: Account[]; pagination: Pagination }>> => {
     const { limit, offset, include } = query
-    const { userId } = context.caller
-    const rows = await options.store.accounts.list(userId)
-    const fresh = include === undefined ? null : await readFreshness(options, userId)
+    const { userId, reach } = context.caller
+    const rows = withinReach(reach, await options.store.accounts.list(userId))
+    const fresh = include === undefined ? null : await readFreshness(options, context.caller)
     const data = sortAccounts(rows)
       .slice(offset, offset + limit)
       .map((row) => ({ ...toAccount(row), ...fresh?.get(row.connectionId) }))

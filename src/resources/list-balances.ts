@@ -6,6 +6,7 @@
 import type { z } from 'zod'
 import { apiError } from '#contract/errors.ts'
 import type { listBalances } from '#contract/operations.ts'
+import { withinReach } from '#contract/reach.ts'
 import { type Balance, Provider } from '#contract/resources.ts'
 import type { AccountId, LoginId } from '#kernel/ids.ts'
 import { parseUuid } from '#kernel/ids.ts'
@@ -62,9 +63,9 @@ async function findAccounts(
 ): Promise<readonly AccountRow[]> {
   const ids = new Set(texts.map((text) => parseUuid<AccountId>(text)))
   if (ids.size > maxAccounts) throw apiError('too_many_accounts')
-  const known = new Map(
-    (await options.store.accounts.list(context.caller.userId)).map((row) => [row.id, row]),
-  )
+  const { userId, reach } = context.caller
+  const rows = withinReach(reach, await options.store.accounts.list(userId))
+  const known = new Map(rows.map((row) => [row.id, row]))
   return [...ids].map((id) => {
     const row = id === null ? undefined : known.get(id)
     if (row === undefined) throw apiError('accounts_not_found')

@@ -1,6 +1,7 @@
 /** The user's connections, newest first, except those being deleted. */
 import type { z } from 'zod'
 import type { listConnections } from '#contract/operations.ts'
+import { findReachable } from '#contract/reach.ts'
 import type { Connection } from '#contract/resources.ts'
 import { hideNumberShapes } from '#kernel/account-numbers.ts'
 import { toIso } from '#kernel/time.ts'
@@ -16,11 +17,12 @@ export function makeListConnections(options: ReadOptions) {
     { include }: ConnectionsRequest,
     context: ReadContext,
   ): Promise<ReadResult<{ data: Connection[] }>> => {
-    const { userId } = context.caller
+    const { userId, reach } = context.caller
     const rows = await options.store.connections.list(userId)
-    const fresh = include === undefined ? null : await readFreshness(options, userId)
+    const seen = await findReachable(reach, () => options.store.accounts.list(userId))
+    const fresh = include === undefined ? null : await readFreshness(options, context.caller)
     const data = rows.flatMap((row) => {
-      const connection = toConnection(row)
+      const connection = seen?.has(row.id) === false ? null : toConnection(row)
       return connection === null ? [] : [{ ...connection, ...fresh?.get(row.id) }]
     })
     return whole({ data })

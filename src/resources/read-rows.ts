@@ -70,8 +70,10 @@ function readWindow<Page extends RowPage<unknown>>({
   call,
 }: WindowQuestion<Page>): Promise<Window<RowOf<Page>>> {
   const { offset, limit, operation, identity } = request
-  const { userId, epoch, timezone } = context.caller
-  const parts = [operation.name, userId, target.connection.id, identity.map((part) => part ?? null)]
+  const { userId, epoch, timezone, reach } = context.caller
+  const asked = [operation.name, userId, target.connection.id, identity.map((part) => part ?? null)]
+  // Reading R43: what a narrow caller may see has snapshots of its own.
+  const parts = reach === undefined ? asked : [...asked, reach.name]
   return options.windows.read({
     source: request.toSource(target),
     owner: userId,

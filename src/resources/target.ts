@@ -4,6 +4,7 @@
  */
 import type { Caller } from '#auth/caller.ts'
 import { apiError } from '#contract/errors.ts'
+import { withinReach } from '#contract/reach.ts'
 import type { ConnectionCategory, Provider } from '#contract/resources.ts'
 import type { AccountId, ConnectionId, UserId } from '#kernel/ids.ts'
 import { parseUuid } from '#kernel/ids.ts'
@@ -59,12 +60,11 @@ export async function findReadTarget(
   query: TargetQuery,
   category: ConnectionCategory,
 ): Promise<Target> {
-  const connection = await findConnection(store, caller, query.connectionId)
+  const { connection, rows } = await findConnection(store, caller, query.connectionId)
   const actual = categoryOf(connection.provider)
   if (actual !== category) {
     throw apiError('wrong_endpoint_for_category', { message: rightEndpoint[actual] })
   }
-  const rows = await store.accounts.listByConnection(caller.userId, connection.id)
   const chosen = chooseAccounts(rows, query)
   const login = await store.logins.get(connection.loginId)
   if (login === null) throw new Error(`connection ${connection.id} has no login`)
@@ -83,15 +83,23 @@ export async function findReadTarget(
   }
 }
 
-async function findConnection(
-  store: Store,
-  caller: Caller,
-  text: string,
-): Promise<ConnectionRow & { readonly status: ConnectionRef['status'] }> {
+interface Found {
+  readonly connection: ConnectionRow & { readonly status: ConnectionRef['status'] }
+  /** Its accounts, as far as the caller may see them. */
+  readonly rows: readonly AccountRow[]
+}
+
+async function findConnection(store: Store, caller: Caller, text: string): Promise<Found> {
+  const { userId, reach } = caller
   const id = parseUuid<ConnectionId>(text)
-  const row = id === null ? null : await store.connections.get(caller.userId, id)
+  const row = id === null ? null : await store.connections.get(userId, id)
   if (row === null || row.status === 'deleting') throw apiError('connection_not_found')
-  return { ...row, status: row.status }
+  if (reach?.connections?.has(row.id) === false) throw apiError('connection_not_found')
+  const rows = withinReach(reach, await store.accounts.listByConnection(userId, row.id))
+  // Reading R43: with chosen accounts, a connection without one of them does not exist.
+  const isHidden = rows.length === 0 && (reach?.accounts ?? null) !== null
+  if (isHidden) throw apiError('connection_not_found')
+  return { connection: { ...row, status: row.status }, rows }
 }
 
 function chooseAccounts(rows: readonly AccountRow[], query: TargetQuery): readonly AccountRow[] {

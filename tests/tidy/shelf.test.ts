@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { errorCatalogue } from '#contract/errors.ts'
-import { commonErrors, type Operation, operations } from '#contract/operations.ts'
+import { listErrors, type Operation, operations } from '#contract/operations.ts'
 import { files } from './tree.ts'
 
 /**
@@ -17,8 +17,7 @@ const heldElsewhere = ['internal', 'service_unavailable']
 const folderOf = ({ name }: Operation) => `tests/request/${name.replaceAll('_', '-')}/`
 
 function statusesOf(operation: Operation): number[] {
-  const names = [...operation.errors, ...commonErrors, 'not_found' as const]
-  const errors = names
+  const errors = listErrors(operation)
     .filter((name) => !heldElsewhere.includes(name))
     .map((name) => errorCatalogue[name].status)
   return [...new Set([200, ...errors])].sort()

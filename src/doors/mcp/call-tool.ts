@@ -59,6 +59,7 @@ const refusals: readonly ErrorName[] = [
   'plan_required',
   'professional_required',
   'insufficient_scope',
+  'key_lacks_scope',
   // The key was revoked while its request was on its way here.
   'invalid_token',
 ]

@@ -10,7 +10,7 @@ import addFormats from 'ajv-formats'
 import type { z } from 'zod'
 import { type ErrorName, errorCatalogue } from '#contract/errors.ts'
 import { makeOpenApi } from '#contract/openapi.ts'
-import { commonErrors, type Operation, operations } from '#contract/operations.ts'
+import { listErrors, type Operation, operations } from '#contract/operations.ts'
 import { ErrorEnvelope } from '#contract/resources.ts'
 import manifest from '../../../package.json' with { type: 'json' }
 
@@ -106,7 +106,7 @@ test('every error an operation can answer has an example under its status, and n
     const shown = [...responses()]
       .filter((entry) => entry.operation === operation && entry.status !== 200)
       .flatMap(({ status, response }) => examplesOf(response).map(([name]) => `${status} ${name}`))
-    const due = new Set<ErrorName>([...commonErrors, ...operation.errors, 'not_found'])
+    const due = new Set<ErrorName>(listErrors(operation))
     const expected = [...due].map((name) => `${errorCatalogue[name].status} ${name}`)
     assert.deepEqual(shown.sort(), expected.sort())
   }

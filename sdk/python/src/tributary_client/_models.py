@@ -11,7 +11,7 @@ from typing import Any, Literal, Union
 
 from ._values import many, optional, to_date, to_date_or_datetime, to_datetime, to_decimal
 
-ErrorCode = Union[Literal["account_not_found", "connection_not_found", "from_too_old", "invalid_date_range", "invalid_params", "invalid_token", "missing_authorization", "not_found", "professional_required", "too_many_accounts", "upstream_bad_request", "upstream_breaker_open", "wrong_endpoint_for_category"], str]
+ErrorCode = Union[Literal["account_not_found", "connection_not_found", "from_too_old", "insufficient_scope", "invalid_date_range", "invalid_params", "invalid_token", "missing_authorization", "not_found", "professional_required", "too_many_accounts", "upstream_bad_request", "upstream_breaker_open", "wrong_endpoint_for_category"], str]
 Provider = Union[Literal["fiskil", "akahu", "snaptrade", "up", "simplefin", "enablebanking"], str]
 ConnectionCategory = Union[Literal["banking", "brokerage"], str]
 ConnectionStatus = Union[Literal["active", "invalidated", "pending_mfa", "revoked"], str]
