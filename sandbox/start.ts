@@ -31,6 +31,26 @@ export interface SandboxOptions {
   readonly ports?: Partial<Readonly<Record<SandboxProvider, number>>>
 }
 
+/**
+ * The port of the one emulator whose address is part of what a connection keeps: an access URL of SimpleFIN.
+ * The service takes it when it is free, so that such connections outlive a restart of the sandbox.
+ */
+const lastingPorts = { simplefin: 4051 } as const
+
+/** The sandbox of a service. Where a lasting port is taken, by another service say, it takes free ones. */
+export async function startOwnSandbox(
+  clock: Clock,
+  ports: SandboxOptions['ports'] = lastingPorts,
+): Promise<Sandbox> {
+  try {
+    return await startSandbox({ clock, ports })
+  } catch (error) {
+    const isTaken = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE'
+    if (!isTaken) throw error
+    return startSandbox({ clock })
+  }
+}
+
 /** Starts the emulators. Rejects when a port is taken; then none of them keeps listening. */
 export async function startSandbox(options: SandboxOptions): Promise<Sandbox> {
   const { clock, seed = 'tributary', ports = {} } = options

@@ -33,12 +33,12 @@ interface Running {
 
 /** The emulators and their people; loaded in sandbox mode alone. */
 async function openSandbox(clock: Clock) {
-  const [{ startSandbox }, { makeSandboxControl }, { prepareDemo }] = await Promise.all([
+  const [{ startOwnSandbox }, { makeSandboxControl }, { prepareDemo }] = await Promise.all([
     import('#sandbox/start.ts'),
     import('#sandbox/control.ts'),
     import('#sandbox/demo.ts'),
   ])
-  return { sandbox: await startSandbox({ clock }), makeSandboxControl, prepareDemo }
+  return { sandbox: await startOwnSandbox(clock), makeSandboxControl, prepareDemo }
 }
 
 async function start(running: Running): Promise<void> {

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type MagicName, magicUsers, sandboxProviders } from '#sandbox/magic-users.ts'
-import { type Sandbox, startSandbox } from '#sandbox/start.ts'
+import { type Sandbox, startOwnSandbox, startSandbox } from '#sandbox/start.ts'
 import { makeStillClock } from '#tests/support/service.ts'
 
 /** All data of a person, as it would be sent. */
@@ -74,4 +74,18 @@ test('when a port is taken, no listener stays open', async () => {
   } finally {
     await first.close()
   }
+})
+
+test("a service's sandbox has the same SimpleFIN address after a restart, and any other while it is taken", async () => {
+  const clock = makeStillClock()
+  const free = await startSandbox({ clock })
+  const ports = { simplefin: Number(new URL(free.simplefin.url).port) }
+  await free.close()
+  const first = await startOwnSandbox(clock, ports)
+  const second = await startOwnSandbox(clock, ports)
+  assert.notEqual(second.simplefin.url, first.simplefin.url)
+  await Promise.all([first.close(), second.close()])
+  const again = await startOwnSandbox(clock, ports)
+  assert.equal(again.simplefin.url, first.simplefin.url)
+  await again.close()
 })

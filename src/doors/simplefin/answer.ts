@@ -110,6 +110,6 @@ function toProblem(
   return [
     problem.kind === 'account'
       ? { kind: 'account', ...named }
-      : { kind: 'incomplete', what: problem.what, ...named },
+      : { kind: problem.kind, what: problem.what, ...named },
   ]
 }

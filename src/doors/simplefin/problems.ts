@@ -15,9 +15,9 @@ export type Problem =
       readonly account: string
       readonly institution: string
     }
-  /** Rows or positions are missing. */
+  /** Rows are missing (`incomplete`), or the whole account is (`absent`). */
   | {
-      readonly kind: 'incomplete'
+      readonly kind: 'incomplete' | 'absent'
       readonly accountId: string
       readonly account: string
       readonly institution: string
@@ -63,8 +63,10 @@ function sayProblem(problem: Problem): {
       const msg = `${problem.institution}: ${problem.account} cannot be read at the moment`
       return { errors: [msg], listed: { code: 'act.failed', msg, account_id: problem.accountId } }
     }
-    case 'incomplete': {
-      const msg = `${problem.institution}: ${problem.account} is incomplete: ${problem.what}`
+    case 'incomplete':
+    case 'absent': {
+      const state = problem.kind === 'absent' ? 'left out' : 'incomplete'
+      const msg = `${problem.institution}: ${problem.account} is ${state}: ${problem.what}`
       return {
         errors: [msg],
         listed: { code: 'act.missingdata', msg, account_id: problem.accountId },

@@ -53,7 +53,7 @@ export interface AccountsReading {
 export type RawProblem =
   | { readonly kind: 'reconnect' | 'unavailable'; readonly connectionId: string }
   | { readonly kind: 'account'; readonly account: Account }
-  | { readonly kind: 'incomplete'; readonly account: Account; readonly what: string }
+  | { readonly kind: 'incomplete' | 'absent'; readonly account: Account; readonly what: string }
   | Extract<Problem, { kind: 'note' }>
 
 /** Rows of one account in one answer. */
@@ -242,7 +242,7 @@ async function readBroker(group: Group): Promise<AccountReading[]> {
       const what = isForeign
         ? 'a position is in another currency than the account'
         : 'the value of a position is not known'
-      problems.push({ kind: 'incomplete', account, what })
+      problems.push({ kind: 'absent', account, what })
       return []
     }
     const valued = holdings.flatMap((holding) => {

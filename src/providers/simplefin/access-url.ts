@@ -35,9 +35,19 @@ export function readPasted(text: string, allowPrivate: boolean): Pasted {
       'this is no setup token: copy the whole of it from the page of your SimpleFIN server',
     )
   }
-  const problem = findUrlProblem(decoded, { allowPrivate })
-  if (problem !== null) throw wrong(`the setup token leads to an address that ${problem}`)
+  checkAddress('setup token', decoded, allowPrivate)
   return { kind: 'claim', url: new URL(decoded) }
+}
+
+/** @throws UpstreamError `rejected`, which names the setting for servers of one's own. */
+function checkAddress(what: string, url: string, allowPrivate: boolean): void {
+  const problem = findUrlProblem(url, { allowPrivate })
+  if (problem === null) return
+  const isAboutOwnServer = !allowPrivate && URL.canParse(url) && !problem.includes('user name')
+  const hint = isAboutOwnServer
+    ? '; for a server of your own the operator sets SIMPLEFIN_ALLOW_PRIVATE=true'
+    : ''
+  throw wrong(`the ${what} leads to an address that ${problem}${hint}`)
 }
 
 /** Base64 or base64url, with or without padding; null: it is no URL in either. */
@@ -57,8 +67,7 @@ export function readAccessUrl(text: string, allowPrivate: boolean): AccessUrl {
   const { username, password } = url
   url.username = ''
   url.password = ''
-  const problem = findUrlProblem(url.href, { allowPrivate })
-  if (problem !== null) throw wrong(`the access URL leads to an address that ${problem}`)
+  checkAddress('access URL', url.href, allowPrivate)
   if (url.search !== '' || url.hash !== '') throw wrong('the access URL has more than a path')
   return {
     origin: url.origin,

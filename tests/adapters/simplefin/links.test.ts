@@ -68,7 +68,10 @@ const misshapen: readonly (readonly [string, RegExp])[] = [
   [base64('https://bridge.example:8443/claim/1'), /must use port 443/],
   ['https://bridge.example/simplefin', /has no user name and password/],
   ['https://a:b@10.0.0.1/simplefin', /leads to an address that must lead to the public internet/],
-  ['http://a:b@bridge.example/simplefin', /must begin with https/],
+  [
+    'http://a:b@bridge.example/simplefin',
+    /must begin with https:\/\/; for a server of your own the operator sets SIMPLEFIN_ALLOW_PRIVATE=true$/,
+  ],
   ['https://a:b@bridge.example/simplefin?x=1', /has more than a path/],
 ]
 

@@ -1,6 +1,6 @@
 /** The guides of `docs/` as pages, as Markdown and as a list for language models. */
 import assert from 'node:assert/strict'
-import { readdir } from 'node:fs/promises'
+import { readdir, readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
 import { request } from 'undici'
 import { type PagesWorld, startPages } from './world.ts'
@@ -40,12 +40,34 @@ test('every document is a guide, for visitors too, and every link of it leads so
     for (const [, href = ''] of article.matchAll(/href="([^"]+)"/g)) {
       if (/^https?:/.test(href)) continue
       const [page = '', anchor] = (href.startsWith('#') ? `${path}${href}` : href).split('#')
+      if (page.includes('/files/')) {
+        if ((await ask(page)).status !== 200) lost.push(`${path}: ${href}`)
+        continue
+      }
       const target = pages.get(page)
       const isThere = anchor === undefined || target?.includes(`id="${anchor}"`) === true
       if (target === undefined || !isThere) lost.push(`${path}: ${href}`)
     }
   }
   assert.deepEqual(lost, [])
+})
+
+test('the files that a recipe names are downloads, as they are in the repository', async () => {
+  for (const name of ['google-sheets.gs.js', 'grafana-dashboard.json', 'n8n-webhook.json']) {
+    const path = `/guides/recipes/files/${name}`
+    const answer = await request(world.service.baseUrl + path)
+    assert.equal(answer.headers['content-disposition'], `attachment; filename="${name}"`)
+    const file = await readFile(
+      new URL(`../../../docs/recipes/files/${name}`, import.meta.url),
+      'utf8',
+    )
+    assert.equal(await answer.body.text(), file)
+  }
+  assert.match(
+    (await ask('/guides/recipes/n8n')).text,
+    /href="\/guides\/recipes\/files\/n8n-webhook.json"/,
+  )
+  assert.equal((await ask('/guides/recipes/files/../../openapi.json')).status, 404)
 })
 
 test('a guide that does not exist, and a path that leads out of the folder, are not found', async () => {

@@ -1,6 +1,7 @@
 /**
- * The documents of `docs/` as guides: their names, titles, HTML and Markdown. They are read at the first
- * request. A name is the path without its ending, e.g. `operations/install`; the index is `README`.
+ * The documents of `docs/` as guides: their names, titles, HTML and Markdown, and the files that recipes have
+ * people copy. They are read at the first request. A name is the path without its ending, e.g.
+ * `operations/install`; the index is `README`. A file keeps its ending.
  */
 import { readdir, readFile } from 'node:fs/promises'
 import { lazily } from '#kernel/lazily.ts'
@@ -16,6 +17,8 @@ export interface Guide {
 export interface Library {
   /** Null: there is no guide of this name. */
   find(name: string): Promise<Guide | null>
+  /** The text of a file that a recipe leads to. Null: there is none of this name. */
+  findFile(name: string): Promise<string | null>
 }
 
 const folder = new URL('../../../../docs/', import.meta.url)
@@ -25,24 +28,33 @@ export const guidesPath = '/guides'
 export const pathOfGuide = (name: string): string =>
   name === indexName ? guidesPath : `${guidesPath}/${name}`
 
+const filesFolder = 'recipes/files/'
+
 export function makeLibrary(): Library {
   const names = lazily(async () => {
-    const files = await readdir(folder, { recursive: true })
-    const pages = files
-      .map((file) => file.replaceAll('\\', '/'))
-      .filter((file) => /\.md$/.test(file))
-    return new Set(pages.map((file) => file.slice(0, -'.md'.length)))
+    const files = (await readdir(folder, { recursive: true })).map((file) =>
+      file.replaceAll('\\', '/'),
+    )
+    const pages = files.filter((file) => /\.md$/.test(file))
+    return new Set([
+      ...pages.map((file) => file.slice(0, -'.md'.length)),
+      ...files.filter((file) => file.startsWith(filesFolder)),
+    ])
   })
   const made = new Map<string, Promise<Guide>>()
 
   return {
     async find(name) {
       const known = await names()
-      if (!known.has(name)) return null
+      if (!known.has(name) || name.startsWith(filesFolder)) return null
       const guide = made.get(name) ?? readGuide(name, known)
       made.set(name, guide)
       guide.catch(() => made.delete(name))
       return guide
+    },
+    async findFile(name) {
+      const isThere = name.startsWith(filesFolder) && (await names()).has(name)
+      return isThere ? readFile(new URL(name, folder), 'utf8') : null
     },
   }
 }
@@ -89,6 +101,7 @@ export function toGuidePath(from: string, href: string, known: ReadonlySet<strin
   if (/^(?:https?:|#)/.test(href)) return href
   const base = new URL(`file:///docs/${from}`)
   const { pathname, hash } = new URL(href, base)
-  const name = /^\/docs\/(.+)\.md$/.exec(pathname)?.[1]
+  const path = pathname.slice('/docs/'.length)
+  const name = path.startsWith(filesFolder) ? path : /^(.+)\.md$/.exec(path)?.[1]
   return name !== undefined && known.has(name) ? `${pathOfGuide(name)}${hash}` : null
 }

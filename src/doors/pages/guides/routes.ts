@@ -22,6 +22,8 @@ export function addGuideRoutes(scope: FastifyInstance, context: PagesContext): v
 
   scope.get<GuidePath>(`${guidesPath}/*`, async (request, reply) => {
     const asked = request.params['*']
+    const file = await library.findFile(asked)
+    if (file !== null) return sendFile(reply, asked, file)
     const isMarkdown = asked.endsWith('.md')
     const guide = await library.find(isMarkdown ? asked.slice(0, -'.md'.length) : asked)
     if (guide === null) return reply.callNotFound()
@@ -33,6 +35,15 @@ export function addGuideRoutes(scope: FastifyInstance, context: PagesContext): v
   scope.get('/llms.txt', async (_request, reply) => {
     return sendList(reply, library, context.origins().base)
   })
+}
+
+/** As a download: a script of another program is never run here. */
+function sendFile(reply: FastifyReply, name: string, text: string): FastifyReply {
+  const shortName = name.slice(name.lastIndexOf('/') + 1)
+  return reply
+    .type(name.endsWith('.json') ? 'application/json' : 'text/plain; charset=utf-8')
+    .header('content-disposition', `attachment; filename="${shortName}"`)
+    .send(text)
 }
 
 /** The index with the addresses of the Markdown, after a summary (llmstxt.org). */
