@@ -13,6 +13,7 @@ import {
   type SimplefinConnection,
   type SimplefinPeople,
   type SimplefinPerson,
+  toId,
   toPassword,
   toUser,
 } from './people.ts'
@@ -21,13 +22,6 @@ import { broken, busy, cents, everyday, makeRows, type Recipe, saving, twins } f
 const usualDays = 400
 const historyDays = 675
 const historyRowsPerDay = 8
-
-/** Ids in the form of the Bridge: the same for the same name, unlike any other. */
-export function toId(kind: 'ACT' | 'CON' | 'TRN', name: string): string {
-  const digits = hash('sha256', `${kind} ${name}`)
-  const parts = [digits.slice(0, 8), digits.slice(8, 12), digits.slice(12, 16)]
-  return [kind, ...parts, digits.slice(16, 20), digits.slice(20, 32)].join('-')
-}
 
 type MakeAccount = (
   key: string,
@@ -58,6 +52,7 @@ export function makeDemoPeople(seed: string, clock: Clock): SimplefinPeople {
         user: toUser(name),
         password: name === 'expired' ? null : toPassword(name),
         connections: [],
+        ...(name === 'reissued' ? { readings: 0 } : {}),
       }
       defer(person, 'connections', makeConnections)
       return [name, person]
@@ -123,6 +118,7 @@ function listLives(
       ]),
     ],
     twins: plain('twins', twins),
+    reissued: plain('reissued', everyday),
     numbers: () => [
       bank(
         'numbers.prairie',

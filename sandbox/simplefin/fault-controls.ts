@@ -13,9 +13,9 @@ import {
   type RowChange,
   type TouchedRow,
 } from '../fault-controls.ts'
-import { makeDemoPeople, toId } from './demo.ts'
+import { makeDemoPeople } from './demo.ts'
 import type { SimplefinAccount, SimplefinPeople, SimplefinPerson } from './people.ts'
-import { toPassword, toUser } from './people.ts'
+import { toId, toPassword, toUser } from './people.ts'
 
 export function makeFaultControls(options: {
   readonly people: SimplefinPeople

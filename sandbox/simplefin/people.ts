@@ -63,11 +63,20 @@ export interface SimplefinPerson extends RowFaults {
   connections: SimplefinConnection[]
   /** `gen.…`, sent with every answer. */
   trouble?: string
+  /** How often their rows were sent; each time they get new ids. Absent: rows keep their ids. */
+  readings?: number
   /** The subscription has ended: 402. */
   isUnpaid?: boolean
 }
 
 export type SimplefinPeople = Record<string, SimplefinPerson>
+
+/** Ids in the form of the Bridge: the same for the same name, unlike any other. */
+export function toId(kind: 'ACT' | 'CON' | 'TRN', name: string): string {
+  const digits = hash('sha256', `${kind} ${name}`)
+  const parts = [digits.slice(0, 8), digits.slice(8, 12), digits.slice(12, 16)]
+  return [kind, ...parts, digits.slice(16, 20), digits.slice(20, 32)].join('-')
+}
 
 /** The user name of a person's access URL: the same at every start. */
 export const toUser = (name: string): string => hash('sha256', `user ${name}`).slice(0, 32)

@@ -9,5 +9,6 @@ export const simplefinShows: Shows = {
   pending: 'a purchase a day, pending until noon UTC: `posted: 0`, or marked',
   foreign: 'a currency that is an address (shown as XXX), and one in EUR',
   twins: 'two equal purchases every third day: the same content, two ids',
+  reissued: 'every row has another id at every read',
   numbers: 'numbers in the names of accounts, masked to four digits or hidden',
 }

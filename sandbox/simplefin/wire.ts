@@ -9,6 +9,7 @@ import {
   type SimplefinConnection,
   type SimplefinPerson,
   type SimplefinRow,
+  toId,
 } from './people.ts'
 
 export interface Window {
@@ -33,15 +34,18 @@ export interface SetOptions {
   readonly oldWarnings: readonly string[]
 }
 
+type Row = { readonly id: string } & Readonly<Record<string, unknown>>
+
 const seconds = (ms: number): number => Math.floor(ms / 1000)
 
 export function toAccountSet(person: SimplefinPerson, options: SetOptions): object {
   const { version, warnings, oldWarnings } = options
+  if (person.readings !== undefined) person.readings += 1
   const connections = person.connections.filter(({ isGone }) => isGone !== true)
   const accounts = connections.flatMap((connection) =>
     connection.accounts
       .filter(({ id }) => options.accounts.length === 0 || options.accounts.includes(id))
-      .map((account) => toAccount(account, connection, options)),
+      .map((account) => toAccount(account, { connection, options, reading: person.readings })),
   )
   const errlist = [
     ...warnings.map((msg) => ({ code: 'gen.api', msg })),
@@ -78,9 +82,14 @@ export function toAccountSet(person: SimplefinPerson, options: SetOptions): obje
 
 function toAccount(
   account: SimplefinAccount,
-  connection: SimplefinConnection,
-  options: SetOptions,
+  given: {
+    readonly connection: SimplefinConnection
+    readonly options: SetOptions
+    readonly reading: number | undefined
+  },
 ): object {
+  const { connection, options, reading } = given
+  const rows = (window: Window) => listRows(account, window, options)
   const { version, window, now, baseUrl } = options
   const organisation = {
     org: { id: connection.orgId, name: connection.orgName, 'sfin-url': baseUrl },
@@ -93,7 +102,7 @@ function toAccount(
     balance: account.balanceText ?? balanceOf(account, now),
     ...(account.available === undefined ? {} : { 'available-balance': account.available }),
     'balance-date': seconds(account.balanceAt ?? lastNoon(now)),
-    ...(window === null ? {} : { transactions: listRows(account, window, options) }),
+    ...(window === null ? {} : { transactions: rows(window).map((row) => reissue(row, reading)) }),
     holdings: account.holdings ?? [],
   }
 }
@@ -117,7 +126,7 @@ function listRows(
   { rows }: SimplefinAccount,
   { start, end }: Window,
   { now, hasPending }: SetOptions,
-): readonly object[] {
+): readonly Row[] {
   return rows
     .filter((row) => {
       if (row.postedAt > now && row.settlesAt === undefined) return false
@@ -128,7 +137,11 @@ function listRows(
     .map((row) => toRow(row, now))
 }
 
-function toRow(row: SimplefinRow, now: number): object {
+/** The same row under an id that no earlier reading had. */
+const reissue = (row: Row, reading: number | undefined): Row =>
+  reading === undefined ? row : { ...row, id: toId('TRN', `${row.id} ${reading}`) }
+
+function toRow(row: SimplefinRow, now: number): Row {
   const isPending = isPendingAt(row, now)
   const isZero = isPending && row.pendingForm === 'zero'
   return {

@@ -52,6 +52,18 @@ test('R37: equal rows of a day are two rows, and keep their ids when the server 
   assert.deepEqual(later.rows.map(({ id }) => id).toSorted(), ids.toSorted())
 })
 
+test('R37: rows of a person whose server issues new ids at every read keep theirs', async () => {
+  await using ground = await makeGround()
+  const query = queryFor(ground, 'reissued')
+  const read = async () => (await walk(ground.adapter, query)).rows.map(({ id }) => id)
+  const before = await read()
+  assert.ok(before.length > 10)
+  ground.clock.ms += 3_600_001
+  const after = await read()
+  assert.deepEqual(after, before)
+  assert.ok((ground.server.people['reissued']?.readings ?? 0) > 1, 'the server was read again')
+})
+
 test('R37: a row whose text changed is another row, one whose category or payee was filled in is not', async () => {
   await using ground = await makeGround()
   const query = queryFor(ground, 'twins')
