@@ -21,6 +21,7 @@ import { measureTools } from './mcp.ts'
 import { measureMemory } from './memory.ts'
 import { measureMisses } from './miss.ts'
 import { measurePeers } from './peers.ts'
+import { measureReadings } from './readings.ts'
 import { measureSimplefin } from './simplefin.ts'
 import { measureStart } from './start.ts'
 import { measureStoreCopy } from './store-copy.ts'
@@ -37,6 +38,7 @@ const benches: Readonly<Record<string, () => Promise<Figure[]>>> = {
   hit: measureHits,
   'hit-shared': measureSharedHits,
   miss: measureMisses,
+  readings: measureReadings,
   walk: measureWalk,
   mcp: measureTools,
   simplefin: measureSimplefin,

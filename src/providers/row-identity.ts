@@ -44,5 +44,8 @@ export function makeRowIdentity(provider: Provider, userId: UserId): RowIdentity
 }
 
 /** Five bits of each of the first 26 bytes: any of them is as random as another. */
-const toText = (digest: Uint8Array): string =>
-  Array.from(digest.subarray(0, idLength), (byte) => alphabet[byte & 31]).join('')
+function toText(digest: Uint8Array): string {
+  let text = ''
+  for (let index = 0; index < idLength; index += 1) text += alphabet[(digest[index] ?? 0) & 31]
+  return text
+}

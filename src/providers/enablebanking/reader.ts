@@ -21,7 +21,8 @@ import { malformed } from './failures.ts'
 import { sliceKeptRows } from './kept-rows.ts'
 import { identifyRows, type PageRow, timeOf, toDetails, toTransaction } from './map-row.ts'
 
-const pageSize = 100
+/** Of a reading that is there already: a page costs a look at it, and no call. */
+const pageSize = 500
 
 /** The rows before this day. */
 const Place = z.object({ until: z.iso.date() })
