@@ -1,6 +1,6 @@
 /**
- * SimpleFIN and Enable Banking in a process of their own, without their daily limits. A GET of the port that
- * is reported answers with the requests for rows since the last one: by provider, as paths with their headers.
+ * SimpleFIN and Enable Banking in a process of their own, without their daily limits. A GET of the port
+ * that is reported answers with the requests for rows since the last one, by provider: paths and headers.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
