@@ -391,7 +391,7 @@ export interface TransactionEvent {
 
 /** The sync and the place of this event in it. */
 export interface EventMetadata {
-  /** The sync that found the rows. Null in a test event and in a replay. */
+  /** The sync that found the rows. Null in a test event, in a replay and in an event about a connection. */
   readonly sync_run_id: string | null
   /** New rows of the whole sync, in all of its chunks. */
   readonly new_count: number
@@ -456,5 +456,147 @@ export interface TradeEvent {
   readonly description: string | null
 }
 
+/** A connection is new. */
+export interface ConnectionLinked {
+  /** Id of the event, the same in every attempt and in a replay. */
+  readonly id: string
+  readonly object: 'event'
+  readonly type: 'connection.linked'
+  /** Changes when a field changes its meaning, not when one is added. */
+  readonly api_version: '2026-11-01'
+  /** Epoch seconds. */
+  readonly created: number
+  /** A connection in an event, as the change left it. */
+  readonly data: ConnectionEvent
+  /** The sync and the place of this event in it. */
+  readonly metadata: EventMetadata
+}
+
+/** A connection in an event, as the change left it. */
+export interface ConnectionEvent {
+  /** Id of the connection, as in /v1/connections. */
+  readonly id: string
+  /** Who supplies the data: AU banking, NZ banking, brokerage, Up (an AU bank). */
+  readonly provider: Provider
+  /** What kind of institution the connection leads to. */
+  readonly category: ConnectionCategory
+  /** Opaque id of the institution at the provider. */
+  readonly institution_id: string
+  /** Display name of the institution. */
+  readonly institution_name: string
+  /** URL of its logo, where there is one. */
+  readonly institution_logo: string | null
+  /** active; invalidated (consent or credentials expired: reconnect); pending_mfa (awaiting a second factor); revoked (consent withdrawn). */
+  readonly status: ConnectionStatus
+  /** When it was last refreshed successfully. */
+  readonly last_refreshed_at: string | null
+  /** When it was linked. */
+  readonly created_at: string
+}
+
+/** The consent ends in at most 30, 7 or 1 days. */
+export interface ConnectionExpiring {
+  /** Id of the event, the same in every attempt and in a replay. */
+  readonly id: string
+  readonly object: 'event'
+  readonly type: 'connection.expiring'
+  /** Changes when a field changes its meaning, not when one is added. */
+  readonly api_version: '2026-11-01'
+  /** Epoch seconds. */
+  readonly created: number
+  /** A connection whose consent ends soon. */
+  readonly data: ExpiringConnectionEvent
+  /** The sync and the place of this event in it. */
+  readonly metadata: EventMetadata
+}
+
+/** A connection whose consent ends soon. */
+export interface ExpiringConnectionEvent {
+  /** Id of the connection, as in /v1/connections. */
+  readonly id: string
+  /** Who supplies the data: AU banking, NZ banking, brokerage, Up (an AU bank). */
+  readonly provider: Provider
+  /** What kind of institution the connection leads to. */
+  readonly category: ConnectionCategory
+  /** Opaque id of the institution at the provider. */
+  readonly institution_id: string
+  /** Display name of the institution. */
+  readonly institution_name: string
+  /** URL of its logo, where there is one. */
+  readonly institution_logo: string | null
+  /** active; invalidated (consent or credentials expired: reconnect); pending_mfa (awaiting a second factor); revoked (consent withdrawn). */
+  readonly status: ConnectionStatus
+  /** When it was last refreshed successfully. */
+  readonly last_refreshed_at: string | null
+  /** When it was linked. */
+  readonly created_at: string
+  /** When the consent ends, as the provider says. */
+  readonly expires_at: string
+}
+
+/** Consent or credentials expired: its owner has to reconnect. */
+export interface ConnectionInvalidated {
+  /** Id of the event, the same in every attempt and in a replay. */
+  readonly id: string
+  readonly object: 'event'
+  readonly type: 'connection.invalidated'
+  /** Changes when a field changes its meaning, not when one is added. */
+  readonly api_version: '2026-11-01'
+  /** Epoch seconds. */
+  readonly created: number
+  /** A connection in an event, as the change left it. */
+  readonly data: ConnectionEvent
+  /** The sync and the place of this event in it. */
+  readonly metadata: EventMetadata
+}
+
+/** The consent was withdrawn. */
+export interface ConnectionRevoked {
+  /** Id of the event, the same in every attempt and in a replay. */
+  readonly id: string
+  readonly object: 'event'
+  readonly type: 'connection.revoked'
+  /** Changes when a field changes its meaning, not when one is added. */
+  readonly api_version: '2026-11-01'
+  /** Epoch seconds. */
+  readonly created: number
+  /** A connection in an event, as the change left it. */
+  readonly data: ConnectionEvent
+  /** The sync and the place of this event in it. */
+  readonly metadata: EventMetadata
+}
+
+/** It was not active, and is active again. */
+export interface ConnectionRestored {
+  /** Id of the event, the same in every attempt and in a replay. */
+  readonly id: string
+  readonly object: 'event'
+  readonly type: 'connection.restored'
+  /** Changes when a field changes its meaning, not when one is added. */
+  readonly api_version: '2026-11-01'
+  /** Epoch seconds. */
+  readonly created: number
+  /** A connection in an event, as the change left it. */
+  readonly data: ConnectionEvent
+  /** The sync and the place of this event in it. */
+  readonly metadata: EventMetadata
+}
+
+/** It does not exist any more; `status` is the last one that it had. */
+export interface ConnectionRemoved {
+  /** Id of the event, the same in every attempt and in a replay. */
+  readonly id: string
+  readonly object: 'event'
+  readonly type: 'connection.removed'
+  /** Changes when a field changes its meaning, not when one is added. */
+  readonly api_version: '2026-11-01'
+  /** Epoch seconds. */
+  readonly created: number
+  /** A connection in an event, as the change left it. */
+  readonly data: ConnectionEvent
+  /** The sync and the place of this event in it. */
+  readonly metadata: EventMetadata
+}
+
 /** What an endpoint receives. */
-export type WebhookEvent = TransactionsSynced | TradesSynced
+export type WebhookEvent = TransactionsSynced | TradesSynced | ConnectionLinked | ConnectionExpiring | ConnectionInvalidated | ConnectionRevoked | ConnectionRestored | ConnectionRemoved

@@ -8,6 +8,8 @@ import { makeLateAgent } from '#outbound/late-agent.ts'
 import { listSecretTexts } from '#settings/secret-texts.ts'
 import { version } from '#src/version.ts'
 import { makeRedactor } from '#telemetry/redact.ts'
+import { makeConnectionEvents } from '#webhooks/connection-events.ts'
+import { makeExpiryEvents } from '#webhooks/expiry-events.ts'
 import { makeMissedSweep } from '#webhooks/missed.ts'
 import { makePost, maxAnswerBytes, postTimeoutMs } from '#webhooks/post.ts'
 import { makeRetention } from '#webhooks/retention.ts'
@@ -49,10 +51,13 @@ export function startDeliveries(options: AssemblyOptions): Deliveries {
     },
     reports.jobs,
   )
+  const accepting = startPeriodic(makeConnectionEvents(store), reports.jobs)
   const unsubscribe = store.onWork((kind) => {
     if (kind === 'delivery') worker.wake()
+    if (kind === 'connection-event') accepting.wake()
   })
   const jobs = [
+    makeExpiryEvents({ store, clock }),
     makeRetention({ events: store.events, clock, retentionHours, report }),
     makeMissedSweep(store.deliveries),
     makeDeliveryWaitCheck({
@@ -64,7 +69,7 @@ export function startDeliveries(options: AssemblyOptions): Deliveries {
   return {
     async stop() {
       unsubscribe()
-      await Promise.all([worker.stop(), ...jobs.map((job) => job.stop())])
+      await Promise.all([worker.stop(), accepting.stop(), ...jobs.map((job) => job.stop())])
       await agent.close()
     },
   }

@@ -6,15 +6,33 @@
 import { z } from 'zod'
 import { parseWithBigIntegers } from '#kernel/json.ts'
 import { categoryKeys } from './categories.ts'
-import { TradeType } from './resources.ts'
+import { ConnectionCategory, ConnectionStatus, Provider, TradeType } from './resources.ts'
 
 /** The version date of the events' shape: it changes with the meaning of a field, not with a new one. */
 export const apiVersion = '2026-11-01'
 
-export const eventTypes = ['transactions.synced', 'trades.synced'] as const
+/** What an endpoint receives that names no events. */
+export const syncEventTypes = ['transactions.synced', 'trades.synced'] as const
+export type SyncEventType = (typeof syncEventTypes)[number]
 
+/** Reading R41: an endpoint receives these only where it names them. */
+export const connectionEventTypes = [
+  'connection.linked',
+  'connection.expiring',
+  'connection.invalidated',
+  'connection.revoked',
+  'connection.restored',
+  'connection.removed',
+] as const
+export type ConnectionEventType = (typeof connectionEventTypes)[number]
+
+export const eventTypes = [...syncEventTypes, ...connectionEventTypes] as const
 export const EventType = z.enum(eventTypes)
 export type EventType = z.infer<typeof EventType>
+
+/** Reading R41: so many days before a consent ends, its end is announced. */
+export const expiryDays = [30, 7, 1] as const
+export type ExpiryDays = (typeof expiryDays)[number]
 
 /** Reading R33. */
 export const chunkLimits = { maxObjects: 100, maxBytes: 64 * 1024 } as const
@@ -96,15 +114,40 @@ export const TradeEvent = z
   .meta({ id: 'TradeEvent', description: 'A trade in an event.' })
 export type TradeEvent = z.infer<typeof TradeEvent>
 
+const timestamp = (description: string) => z.iso.datetime({ offset: true }).meta({ description })
+
+/** Reading R41: the fields of the REST connection in snake_case. */
+export const ConnectionEvent = z
+  .strictObject({
+    id: z.uuid().meta({ description: 'Id of the connection, as in /v1/connections.' }),
+    provider: Provider,
+    category: ConnectionCategory,
+    institution_id: text('Opaque id of the institution at the provider.'),
+    institution_name: text('Display name of the institution.'),
+    institution_logo: textOrNull('URL of its logo, where there is one.'),
+    status: ConnectionStatus,
+    last_refreshed_at: timestamp('When it was last refreshed successfully.').nullable(),
+    created_at: timestamp('When it was linked.'),
+  })
+  .meta({ id: 'ConnectionEvent', description: 'A connection in an event, as the change left it.' })
+export type ConnectionEvent = z.infer<typeof ConnectionEvent>
+
+export const ExpiringConnectionEvent = z
+  .strictObject({
+    ...ConnectionEvent.shape,
+    expires_at: timestamp('When the consent ends, as the provider says.'),
+  })
+  .meta({ id: 'ExpiringConnectionEvent', description: 'A connection whose consent ends soon.' })
+
 const count = (description: string) => z.int().min(0).meta({ description })
 const place = (description: string) => z.int().min(1).meta({ description })
 
 const EventMetadata = z
   .strictObject({
-    sync_run_id: z
-      .uuid()
-      .nullable()
-      .meta({ description: 'The sync that found the rows. Null in a test event and in a replay.' }),
+    sync_run_id: z.uuid().nullable().meta({
+      description:
+        'The sync that found the rows. Null in a test event, in a replay and in an event about a connection.',
+    }),
     // Of the whole run; the arrays belong to the chunk (reading R33).
     new_count: count('New rows of the whole sync, in all of its chunks.'),
     updated_count: count('Changed rows of the whole sync, in all of its chunks.'),
@@ -113,7 +156,7 @@ const EventMetadata = z
   })
   .meta({ id: 'EventMetadata', description: 'The sync and the place of this event in it.' })
 
-const envelopeOf = <Type extends EventType, Row extends z.ZodType>(type: Type, row: Row) =>
+const envelopeOf = <Type extends EventType, Data extends z.ZodType>(type: Type, data: Data) =>
   z.strictObject({
     id: z
       .uuid()
@@ -124,29 +167,73 @@ const envelopeOf = <Type extends EventType, Row extends z.ZodType>(type: Type, r
       .literal(apiVersion)
       .meta({ description: 'Changes when a field changes its meaning, not when one is added.' }),
     created: z.int().min(0).meta({ description: 'Epoch seconds.' }),
-    data: z.strictObject({
-      new: z.array(row).meta({ description: 'Rows that no earlier event had.' }),
-      updated: z.array(row).meta({ description: 'Rows of which a field has changed.' }),
-    }),
+    data,
     metadata: EventMetadata,
   })
 
-export const TransactionsSynced = envelopeOf('transactions.synced', TransactionEvent).meta({
+const rowsOf = <Row extends z.ZodType>(row: Row) =>
+  z.strictObject({
+    new: z.array(row).meta({ description: 'Rows that no earlier event had.' }),
+    updated: z.array(row).meta({ description: 'Rows of which a field has changed.' }),
+  })
+
+export const TransactionsSynced = envelopeOf('transactions.synced', rowsOf(TransactionEvent)).meta({
   id: 'TransactionsSynced',
   description: 'The event after a sync of a bank.',
 })
 
-export const TradesSynced = envelopeOf('trades.synced', TradeEvent).meta({
+export const TradesSynced = envelopeOf('trades.synced', rowsOf(TradeEvent)).meta({
   id: 'TradesSynced',
   description: 'The event after a sync of a broker.',
 })
 
-export const EventEnvelope = z.discriminatedUnion('type', [TransactionsSynced, TradesSynced])
+export const ConnectionLinked = envelopeOf('connection.linked', ConnectionEvent).meta({
+  id: 'ConnectionLinked',
+  description: 'A connection is new.',
+})
+
+export const ConnectionExpiring = envelopeOf('connection.expiring', ExpiringConnectionEvent).meta({
+  id: 'ConnectionExpiring',
+  description: 'The consent ends in at most 30, 7 or 1 days.',
+})
+
+export const ConnectionInvalidated = envelopeOf('connection.invalidated', ConnectionEvent).meta({
+  id: 'ConnectionInvalidated',
+  description: 'Consent or credentials expired: its owner has to reconnect.',
+})
+
+export const ConnectionRevoked = envelopeOf('connection.revoked', ConnectionEvent).meta({
+  id: 'ConnectionRevoked',
+  description: 'The consent was withdrawn.',
+})
+
+export const ConnectionRestored = envelopeOf('connection.restored', ConnectionEvent).meta({
+  id: 'ConnectionRestored',
+  description: 'It was not active, and is active again.',
+})
+
+export const ConnectionRemoved = envelopeOf('connection.removed', ConnectionEvent).meta({
+  id: 'ConnectionRemoved',
+  description: 'It does not exist any more; `status` is the last one that it had.',
+})
+
+/** What syncs send. */
+export const SyncedEvent = z.discriminatedUnion('type', [TransactionsSynced, TradesSynced])
+export type SyncedEvent = z.infer<typeof SyncedEvent>
+
+export const EventEnvelope = z.discriminatedUnion('type', [
+  TransactionsSynced,
+  TradesSynced,
+  ConnectionLinked,
+  ConnectionExpiring,
+  ConnectionInvalidated,
+  ConnectionRevoked,
+  ConnectionRestored,
+  ConnectionRemoved,
+])
 export type EventEnvelope = z.infer<typeof EventEnvelope>
 
-/**
- * The envelope in the body of an event, each amount exact. @throws SyntaxError or ZodError for anything else.
- */
-export function parseEvent(body: string): EventEnvelope {
-  return EventEnvelope.parse(parseWithBigIntegers(body))
+/** The envelope of a sync, each amount exact. @throws SyntaxError or ZodError for anything else. */
+export function parseEvent(body: string): SyncedEvent {
+  return SyncedEvent.parse(parseWithBigIntegers(body))
 }

@@ -2,11 +2,31 @@
  * The `webhooks` of the OpenAPI description: the requests that a receiver of events gets, from the schemas of
  * `events.ts`, with their headers and what each answer brings about (docs/events.md).
  */
-import { apiVersion, type EventType, TradesSynced, TransactionsSynced } from './events.ts'
+import {
+  apiVersion,
+  ConnectionExpiring,
+  ConnectionInvalidated,
+  ConnectionLinked,
+  ConnectionRemoved,
+  ConnectionRestored,
+  ConnectionRevoked,
+  type EventType,
+  TradesSynced,
+  TransactionsSynced,
+} from './events.ts'
 import { type Json, type JsonObject, schemaReference } from './openapi-schemas.ts'
 
 /** The schemas of the bodies. */
-export const eventSchemas = [TransactionsSynced, TradesSynced] as const
+export const eventSchemas = [
+  TransactionsSynced,
+  TradesSynced,
+  ConnectionLinked,
+  ConnectionExpiring,
+  ConnectionInvalidated,
+  ConnectionRevoked,
+  ConnectionRestored,
+  ConnectionRemoved,
+] as const
 
 interface Described {
   readonly type: EventType
@@ -42,7 +62,7 @@ export function makeWebhookPaths(): JsonObject {
   )
 }
 
-const description = `Sent to each endpoint of the user that takes this type, signed as Standard Webhooks says. Verify the bytes of the
+const description = `Sent to each endpoint of the user that takes this type (those about connections only to endpoints that name it), signed as Standard Webhooks says. Verify the bytes of the
 body before parsing them, and accept the event when one of the signatures matches. Delivery is at least once: handle
 each \`webhook-id\` once. Answer within 15 seconds with any 2xx, once the event is safe.`
 
@@ -164,6 +184,79 @@ const trade: JsonObject = {
 
 const none = { new: [], updated: [] }
 
+const connection: JsonObject = {
+  id: '7f0c9a52-3f0e-4a57-9a3f-0d5b7a3a2a10',
+  provider: 'fiskil',
+  category: 'banking',
+  institution_id: '12',
+  institution_name: 'Bank of the Harbour',
+  institution_logo: null,
+  status: 'active',
+  last_refreshed_at: '2026-11-20T03:15:00.000Z',
+  created_at: '2026-01-12T22:40:11.000Z',
+}
+
+/** An event about a connection (reading R41): no run, no counts. */
+const about = (type: EventType, own: JsonObject = {}): JsonObject =>
+  envelope(type, { ...connection, ...own }, { sync_run_id: null, new_count: 0, updated_count: 0 })
+
+const describedConnections: readonly Described[] = [
+  {
+    type: 'connection.linked',
+    operationId: 'connectionLinked',
+    summary: 'A connection is new',
+    schema: ConnectionLinked,
+    examples: { linked: example('A new connection', about('connection.linked')) },
+  },
+  {
+    type: 'connection.expiring',
+    operationId: 'connectionExpiring',
+    summary: 'A consent ends in 30, 7 or 1 days',
+    schema: ConnectionExpiring,
+    examples: {
+      week: example(
+        'Its consent ends within a week',
+        about('connection.expiring', { expires_at: '2026-11-27T03:00:00.000Z' }),
+      ),
+    },
+  },
+  {
+    type: 'connection.invalidated',
+    operationId: 'connectionInvalidated',
+    summary: 'Consent or credentials expired',
+    schema: ConnectionInvalidated,
+    examples: {
+      lost: example(
+        'Its owner has to reconnect',
+        about('connection.invalidated', { status: 'invalidated' }),
+      ),
+    },
+  },
+  {
+    type: 'connection.revoked',
+    operationId: 'connectionRevoked',
+    summary: 'A consent was withdrawn',
+    schema: ConnectionRevoked,
+    examples: {
+      withdrawn: example('Withdrawn', about('connection.revoked', { status: 'revoked' })),
+    },
+  },
+  {
+    type: 'connection.restored',
+    operationId: 'connectionRestored',
+    summary: 'A connection is active again',
+    schema: ConnectionRestored,
+    examples: { again: example('Active again', about('connection.restored')) },
+  },
+  {
+    type: 'connection.removed',
+    operationId: 'connectionRemoved',
+    summary: 'A connection was removed',
+    schema: ConnectionRemoved,
+    examples: { gone: example('Removed while it was active', about('connection.removed')) },
+  },
+]
+
 const described: readonly Described[] = [
   {
     type: 'transactions.synced',
@@ -205,4 +298,5 @@ const described: readonly Described[] = [
       ),
     },
   },
+  ...describedConnections,
 ]

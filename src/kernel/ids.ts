@@ -18,6 +18,8 @@ export type SyncRunId = Id<'sync run'>
 /** A webhook endpoint: where a consumer receives events. */
 export type EndpointId = Id<'endpoint'>
 export type EventId = Id<'event'>
+/** A change of a connection whose event is not accepted yet. */
+export type WaitingEventId = Id<'waiting event'>
 /** One event for one endpoint, with all its attempts. */
 export type DeliveryId = Id<'delivery'>
 export type MailId = Id<'mail'>

@@ -7,6 +7,7 @@ import { checkIdentity, type Keys, type StoreMode } from './care/identity.ts'
 import { makeInspector } from './care/inspector.ts'
 import { reseal } from './care/reseal.ts'
 import { makeAccountStore } from './connections/accounts.ts'
+import { makeConnectionEventStore } from './connections/connection-events.ts'
 import { makeConnectionStore } from './connections/connections.ts'
 import { makeLinkingStore } from './connections/linkings.ts'
 import { makeLoginStore } from './connections/logins.ts'
@@ -204,6 +205,7 @@ function makeRows({ engine, write, mails, opened }: RowOptions): StoreRows {
     linkings: makeLinkingStore({ engine, write }),
     syncs: makeSyncStore({ engine, write }),
     ledgers: makeLedgerStore({ engine, write, sealer }),
+    connectionEvents: makeConnectionEventStore({ engine, write }),
     endpoints: makeEndpointStore({ engine, write, sealer }),
     events: makeEventRows({ engine, write }),
     deliveries: makeDeliveryStore({ engine, write, sealer, opened }),

@@ -1,7 +1,7 @@
 /**
  * What syncs need of other rooms, and what they report to operators. The composition root injects all of it.
  */
-import type { EventType } from '#contract/events.ts'
+import type { SyncEventType } from '#contract/events.ts'
 import type { Provider } from '#contract/resources.ts'
 import type { JobReport } from '#jobs/periodic.ts'
 import type { ConnectionId, SyncRunId, UserId } from '#kernel/ids.ts'
@@ -18,7 +18,7 @@ export interface SyncEventDraft {
   readonly userId: UserId
   readonly connectionId: ConnectionId
   readonly runId: SyncRunId
-  readonly type: EventType
+  readonly type: SyncEventType
   readonly createdAt: Millis
   /** JSON texts of event objects. */
   readonly new: readonly string[]

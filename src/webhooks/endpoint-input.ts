@@ -1,6 +1,6 @@
 /** The input of the actions on endpoints, by schema. */
 import { z } from 'zod'
-import { eventTypes } from '#contract/events.ts'
+import { eventTypes, syncEventTypes } from '#contract/events.ts'
 import { instant, oneOf } from '#contract/input.ts'
 import { findUrlProblem } from '#outbound/allowed-address.ts'
 
@@ -48,7 +48,7 @@ export const makeEndpointInput = (allowPrivate: boolean) =>
       .min(1, `must name at least one of ${names}`)
       .max(100, `must be a list of ${names}`)
       .transform((given) => eventTypes.filter((type) => given.includes(type)))
-      .default([...eventTypes]),
+      .default([...syncEventTypes]),
     skipEmpty: z.boolean('must be true or false').default(false),
   })
 

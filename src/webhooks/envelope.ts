@@ -4,7 +4,7 @@
  * float, and a replay must have the bytes of the original.
  */
 
-import { apiVersion, chunkLimits, type EventType } from '#contract/events.ts'
+import { apiVersion, chunkLimits, type SyncEventType } from '#contract/events.ts'
 import {
   type ConnectionId,
   type EventId,
@@ -21,7 +21,7 @@ export interface EventDraft {
   /** Null: a test event. */
   readonly connectionId: ConnectionId | null
   readonly runId: SyncRunId | null
-  readonly type: EventType
+  readonly type: SyncEventType
   readonly createdAt: Millis
   /** One JSON object each, in the order in which they are sent. */
   readonly new: readonly string[]

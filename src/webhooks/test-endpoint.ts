@@ -6,8 +6,18 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import type { By } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
+import {
+  type ConnectionEvent,
+  type ConnectionEventType,
+  connectionEventTypes,
+  type EventType,
+} from '#contract/events.ts'
 import type { DeliveryId, EndpointId, EventId } from '#kernel/ids.ts'
+import { type Millis, toIso } from '#kernel/time.ts'
 import type { DeliveryRow } from '#store/ports/deliveries.ts'
+import type { EndpointRow } from '#store/ports/endpoints.ts'
+import type { NewEvent } from '#store/ports/events.ts'
+import { makeConnectionEvent } from './connection-envelope.ts'
 import { type EndpointOptions, findOwnEndpoint } from './endpoint-options.ts'
 import { makeEvents } from './envelope.ts'
 
@@ -30,15 +40,7 @@ export function makeTestEndpoint(options: EndpointOptions): TestEndpoint {
     if (endpoint.health === 'disabled') throw apiError('webhook_disabled')
     const { userId } = endpoint
     const at = clock.now()
-    const events = makeEvents({
-      userId,
-      connectionId: null,
-      runId: null,
-      type: endpoint.events[0] ?? 'transactions.synced',
-      createdAt: at,
-      new: [],
-      updated: [],
-    })
+    const events = makeTestEvents(endpoint, at)
     const sealed = await store.events.seal(events)
     await store.transact(async (tx) => {
       await findOwnEndpoint(tx, by, id)
@@ -49,6 +51,33 @@ export function makeTestEndpoint(options: EndpointOptions): TestEndpoint {
     return waitForAttempt(options, await findDelivery(options, id, sealed[0]?.id))
   }
 }
+
+/** An endpoint for events about connections alone gets one about a connection that does not exist. */
+function makeTestEvents({ userId, events }: EndpointRow, createdAt: Millis): Iterable<NewEvent> {
+  const [type = 'transactions.synced'] = events
+  const draft = { userId, connectionId: null, createdAt }
+  if (!isConnectionType(type))
+    return makeEvents({ ...draft, runId: null, type, new: [], updated: [] })
+  const expiresAt = type === 'connection.expiring' ? createdAt + expiresInMs : null
+  return [makeConnectionEvent({ ...draft, type, data: toMadeUp(createdAt), expiresAt })]
+}
+
+const isConnectionType = (type: EventType): type is ConnectionEventType =>
+  connectionEventTypes.some((one) => one === type)
+
+const expiresInMs = 7 * 86_400_000
+
+const toMadeUp = (createdAt: Millis): ConnectionEvent => ({
+  id: '00000000-0000-0000-0000-000000000000',
+  provider: 'fiskil',
+  category: 'banking',
+  institution_id: 'test',
+  institution_name: 'Test event',
+  institution_logo: null,
+  status: 'active',
+  last_refreshed_at: null,
+  created_at: toIso(createdAt),
+})
 
 async function findDelivery(
   { store }: EndpointOptions,

@@ -1,7 +1,7 @@
 /** What syncs of banks announce, from the providers' own rows to the events. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { EventEnvelope } from '#contract/events.ts'
+import type { SyncedEvent } from '#contract/events.ts'
 import { migrateAccount } from '#sandbox/akahu/people.ts'
 import { type Service, startService } from '#tests/support/service.ts'
 import { akahuAgo, fiskilAgo, idsOf, watchAkahu, watchFiskil } from './banks.ts'
@@ -186,7 +186,7 @@ test('R33: chunks of one run are accepted together, each with the counts of the 
   const { answer, events, new: found } = await bank.sync()
   assert.deepEqual([answer.newCount, answer.chunks, events.length], [count, 3, 3])
   assert.equal(new Set(idsOf(found)).size, count)
-  const places = ({ metadata }: EventEnvelope) => [metadata.new_count, metadata.chunk]
+  const places = ({ metadata }: SyncedEvent) => [metadata.new_count, metadata.chunk]
   assert.deepEqual(events.map(places), [
     [count, 1],
     [count, 2],

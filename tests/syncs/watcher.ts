@@ -5,18 +5,18 @@
  */
 import assert from 'node:assert/strict'
 import { byOperator } from '#contract/actor.ts'
-import { type EventEnvelope, eventTypes, parseEvent } from '#contract/events.ts'
+import { parseEvent, type SyncedEvent, syncEventTypes } from '#contract/events.ts'
 import type { ConnectionId, DeliveryId } from '#kernel/ids.ts'
 import type { SyncRunRow } from '#store/ports/syncs.ts'
 import type { SyncAnswer } from '#syncs/sync-now.ts'
 import type { Service, ServiceUser } from '#tests/support/service.ts'
 
 /** One object of `data.new` or `data.updated`. */
-export type EventObject = EventEnvelope['data']['new'][number]
+export type EventObject = SyncedEvent['data']['new'][number]
 
 export interface SyncResult {
   readonly answer: SyncAnswer
-  readonly events: readonly EventEnvelope[]
+  readonly events: readonly SyncedEvent[]
   /** Of all its events. */
   readonly new: readonly EventObject[]
   readonly updated: readonly EventObject[]
@@ -26,7 +26,7 @@ export interface Watcher {
   /** Runs a sync as an operator would; throws the operator's error. */
   sync(connectionId: ConnectionId): Promise<SyncResult>
   /** Those accepted since the last call, in their order. */
-  takeEvents(): Promise<readonly EventEnvelope[]>
+  takeEvents(): Promise<readonly SyncedEvent[]>
   /** The latest run of a connection. */
   lastRun(connectionId: ConnectionId): Promise<SyncRunRow>
 }
@@ -41,7 +41,7 @@ export async function watch(service: Service, user: ServiceUser): Promise<Watche
     {
       userId: user.id,
       url: 'https://consumer.example/events',
-      events: [...eventTypes],
+      events: [...syncEventTypes],
       skipEmpty: false,
       secret: 'whsec_dGhpcyBpcyBhIHNlY3JldCBvZiBhIHRlc3Q=',
       createdAt: service.clock.now(),
@@ -53,11 +53,11 @@ export async function watch(service: Service, user: ServiceUser): Promise<Watche
   await store.ledgers.begin(user.id)
   const seen = new Set<DeliveryId>()
 
-  async function takeEvents(): Promise<readonly EventEnvelope[]> {
+  async function takeEvents(): Promise<readonly SyncedEvent[]> {
     const page = { after: null, limit: manyDeliveries }
     const rows = await store.deliveries.list(endpointId, page)
     const fresh = rows.filter(({ id }) => !seen.has(id)).toReversed()
-    const events: EventEnvelope[] = []
+    const events: SyncedEvent[] = []
     for (const { id, eventId } of fresh) {
       seen.add(id)
       const body = await store.events.open(eventId)

@@ -4,41 +4,19 @@
  * raises the user's epoch (R10).
  */
 import { sql } from 'kysely'
-import { type ConnectionId, newId, type UserId } from '#kernel/ids.ts'
-import { isBrokenReference } from '../engine/broken-reference.ts'
+import type { ConnectionStatus } from '#contract/resources.ts'
+import type { ConnectionId, UserId } from '#kernel/ids.ts'
 import type { Engine, Write } from '../engine/engine.ts'
 import { findFirst } from '../engine/rows.ts'
 import { type Db, isNot, isUnsetOrBefore, moment, momentOrNull } from '../engine/tables.ts'
-import { OwnerGoneError } from '../failure.ts'
 import type { MailQueue } from '../mails/mail-queue.ts'
-import { mailStatus } from '../mails/status-mails.ts'
 import { bumpEpoch, demandUser, lockUser } from '../people/users.ts'
-import type {
-  AccountRenewal,
-  ConnectionStore,
-  NewConnection,
-  StoredStatus,
-} from '../ports/connections.ts'
+import type { AccountRenewal, ConnectionStore, StoredStatus } from '../ports/connections.ts'
 import { requestSync } from '../syncs/syncs.ts'
 import { setLearntStatus, setReportedStatus } from './connection-status.ts'
 import { setConsentExpiry, toExpiring, whereExpiring } from './consent-expiry.ts'
-
-const columns = [
-  'id',
-  'user_id as userId',
-  'login_id as loginId',
-  'provider',
-  'upstream_id as upstreamId',
-  'institution_id as institutionId',
-  'institution_name as institutionName',
-  'institution_logo as institutionLogo',
-  'status',
-  'last_refreshed_at as lastRefreshedAt',
-  'created_at as createdAt',
-  'ends_at_provider as endsAtProvider',
-  'consent_expires_at as consentExpiresAt',
-  'label',
-] as const
+import { connectionColumns as columns, findFormer, upsert } from './save-connection.ts'
+import { tellStatus, type Woke } from './status-news.ts'
 
 interface Parts {
   readonly engine: Engine
@@ -54,16 +32,17 @@ export function makeConnectionStore({ engine, write, mails }: Parts): Connection
     save: (connection) =>
       write(async (tx, touched, woke) => {
         await demandUser(engine, tx, connection.userId)
-        const row = await orGone(upsert(tx, connection))
+        const former = await findFormer(tx, connection)
+        const row = await upsert(tx, connection)
         await requestSync(tx, row.id, { at: connection.createdAt, reason: 'linked' })
         woke('sync')
         await bumpEpoch(tx, row.userId)
-        await mailStatus(mails, tx, [row])
+        await tellStatus(mails, { tx, woke }, [{ ...row, former }])
         touched(row.userId)
         return row
       }),
     saveLearntStatus: (learnt) =>
-      write(async (tx, touched) => {
+      write(async (tx, touched, woke) => {
         const owner = await tx
           .selectFrom('logins')
           .select('user_id as userId')
@@ -74,9 +53,9 @@ export function makeConnectionStore({ engine, write, mails }: Parts): Connection
         if (changed.length === 0) return
         await bumpEpoch(tx, owner.userId)
         const { userId } = owner
-        await mailStatus(
+        await tellStatus(
           mails,
-          tx,
+          { tx, woke },
           changed.map((id) => ({ id, userId, status: learnt.to })),
         )
         touched(owner.userId)
@@ -158,11 +137,11 @@ type Changes = Pick<
 function makeChange(engine: Engine, write: Write) {
   return (
     id: ConnectionId,
-    work: (tx: Db) => Promise<{ readonly userId: UserId } | undefined>,
+    work: (tx: Db, woke: Woke) => Promise<{ readonly userId: UserId } | undefined>,
   ): Promise<boolean> =>
-    write(async (tx, touched) => {
+    write(async (tx, touched, woke) => {
       if ((await lockOwner(engine, tx, id)) === null) return false
-      const row = await work(tx)
+      const row = await work(tx, woke)
       if (row === undefined) return false
       await bumpEpoch(tx, row.userId)
       touched(row.userId)
@@ -194,24 +173,32 @@ function makeChanges({ engine, write, mails }: Parts): Changes {
       )
     },
     setStatus: (id, status) =>
-      change(id, async (tx) => {
+      change(id, async (tx, woke) => {
+        const former = await readStatus(tx, id)
         const row = await setStatus(tx, id, status)
-        if (row !== undefined) await mailStatus(mails, tx, [{ id, ...row, status }])
+        if (row !== undefined && former !== null)
+          await tellStatus(mails, { tx, woke }, [{ id, ...row, former, status }])
         return row
       }),
     startDeletion: (id, { endsAtProvider }) =>
-      change(id, (tx) =>
-        startDeletion(tx, id, endsAtProvider).returning('user_id as userId').executeTakeFirst(),
-      ),
+      change(id, async (tx, woke) => {
+        const former = await readStatus(tx, id)
+        const row = await startDeletion(tx, id, endsAtProvider)
+          .returning('user_id as userId')
+          .executeTakeFirst()
+        if (row !== undefined && former !== null)
+          await tellStatus(mails, { tx, woke }, [{ id, ...row, former, status: 'deleting' }])
+        return row
+      }),
     saveReportedStatus: (reported) =>
-      write(async (tx, touched) => {
+      write(async (tx, touched, woke) => {
         const owner = await lockOwner(engine, tx, reported.connectionId)
         if (owner === null) return false
         const { isNew, hasChanged } = await setReportedStatus(tx, reported)
         if (hasChanged) {
           await bumpEpoch(tx, owner)
           const { connectionId: id, to: status } = reported
-          await mailStatus(mails, tx, [{ id, userId: owner, status }])
+          await tellStatus(mails, { tx, woke }, [{ id, userId: owner, status }])
           touched(owner)
         }
         return isNew
@@ -247,6 +234,16 @@ const toRenewed = (renewal: AccountRenewal | undefined) =>
 
 const living = (tx: Db, id: ConnectionId) =>
   tx.updateTable('connections').where('id', '=', id).where('status', '<>', 'deleting')
+
+/** Null: there is none, or it is being deleted. The caller has locked the user's row. */
+async function readStatus(tx: Db, id: ConnectionId): Promise<ConnectionStatus | null> {
+  const row = await tx
+    .selectFrom('connections')
+    .select('status')
+    .where('id', '=', id)
+    .executeTakeFirst()
+  return row === undefined || row.status === 'deleting' ? null : row.status
+}
 
 function setStatus(tx: Db, id: ConnectionId, status: StoredStatus) {
   return living(tx, id)
@@ -294,54 +291,6 @@ async function lockOwner(engine: Engine, tx: Db, id: ConnectionId): Promise<User
     .executeTakeFirst()
   if (row === undefined || (await lockUser(engine, tx, row.userId)) === null) return null
   return row.userId
-}
-
-/** The login may have been deleted just now, with its last connection. */
-async function orGone<Row>(work: Promise<Row>): Promise<Row> {
-  try {
-    return await work
-  } catch (cause) {
-    if (!isBrokenReference(cause)) throw cause
-    throw new OwnerGoneError('the login of the connection is gone', { cause })
-  }
-}
-
-/** One statement, so that linking the same institution twice concurrently makes one connection. */
-function upsert(tx: Db, connection: NewConnection) {
-  return tx
-    .insertInto('connections')
-    .values({
-      id: newId<ConnectionId>(),
-      user_id: connection.userId,
-      login_id: connection.loginId,
-      provider: connection.provider,
-      upstream_id: connection.upstreamId,
-      institution_id: connection.institutionId,
-      institution_name: connection.institutionName,
-      institution_logo: connection.institutionLogo,
-      status: connection.status,
-      last_refreshed_at: momentOrNull(connection.lastRefreshedAt),
-      created_at: moment(connection.createdAt),
-      status_at: moment(connection.createdAt),
-      consent_expires_at: momentOrNull(connection.consentExpiresAt),
-    })
-    .onConflict((conflict) =>
-      conflict
-        .columns(['user_id', 'provider', 'upstream_id'])
-        // A literal, not a parameter, so that PostgreSQL matches the partial index.
-        .where(sql<boolean>`status <> 'deleting'`)
-        .doUpdateSet((set) => ({
-          login_id: set.ref('excluded.login_id'),
-          institution_id: set.ref('excluded.institution_id'),
-          institution_name: set.ref('excluded.institution_name'),
-          institution_logo: set.ref('excluded.institution_logo'),
-          status: set.ref('excluded.status'),
-          status_at: set.ref('excluded.status_at'),
-          consent_expires_at: set.ref('excluded.consent_expires_at'),
-        })),
-    )
-    .returning(columns)
-    .executeTakeFirstOrThrow()
 }
 
 async function setLabel(

@@ -1,10 +1,10 @@
 /**
- * The types of the event river's tables: `migrations/0008_events.sql` and `key-migrations/`. Instants are
+ * The types of the event river's tables: `migrations/0008_events.sql`, `0021_connection_events.sql` and `key-migrations/`. Instants are
  * written as `Date` and read as milliseconds, as in `tables.ts`.
  */
 import type { ColumnType } from 'kysely'
-import type { EventType } from '#contract/events.ts'
-import type { Provider } from '#contract/resources.ts'
+import type { ConnectionEventType, EventType } from '#contract/events.ts'
+import type { ConnectionStatus, Provider } from '#contract/resources.ts'
 import type {
   AccountId,
   ConnectionId,
@@ -13,6 +13,7 @@ import type {
   EventId,
   SyncRunId,
   UserId,
+  WaitingEventId,
 } from '#kernel/ids.ts'
 import type { DeliveryStatus } from '../ports/deliveries.ts'
 import type { DisabledReason, EndpointHealth } from '../ports/endpoints.ts'
@@ -57,6 +58,28 @@ interface SyncTables {
   }
   readonly ledger_keys: { user_id: UserId; secret: Uint8Array; secret_key: string }
   readonly ledger_months: { account_id: AccountId; month: number; entries: Uint8Array }
+}
+
+interface WaitingTables {
+  readonly connection_events: {
+    id: WaitingEventId
+    user_id: UserId
+    /** The order of the user's changes. */
+    position: number
+    type: ConnectionEventType
+    connection_id: ConnectionId
+    provider: Provider
+    institution_id: string
+    institution_name: string
+    institution_logo: string | null
+    status: ConnectionStatus
+    last_refreshed_at: MomentOrNull
+    /** When the connection was created. */
+    linked_at: Moment
+    /** Of `connection.expiring`: when the consent ends. */
+    expires_at: MomentOrNull
+    created_at: Moment
+  }
 }
 
 interface DeliveryTables {
@@ -134,7 +157,7 @@ interface DeliveryTables {
   }
 }
 
-export interface EventTables extends SyncTables, DeliveryTables {
+export interface EventTables extends SyncTables, WaitingTables, DeliveryTables {
   /** The only table in the place of the event keys. */
   readonly event_keys: {
     event_id: EventId

@@ -25,7 +25,7 @@ export interface ListenerOptions {
   readonly log: StoreLog
 }
 
-const workKinds: readonly WorkKind[] = ['sync', 'delivery', 'mail']
+const workKinds: readonly WorkKind[] = ['sync', 'connection-event', 'delivery', 'mail']
 
 /**
  * The texts of the messages: the sending process, and the changed user or the kind of work. A process of an

@@ -105,6 +105,9 @@ export interface Tables extends EventTables, DashboardTables {
     renewed_until: MomentOrNull
     /** The owner's own name for it. */
     label: string | null
+    /** The end of the consent that was announced last, and how many days before. */
+    told_expires_at: MomentOrNull
+    told_days: number | null
   }
   readonly accounts: {
     id: AccountId

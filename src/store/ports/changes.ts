@@ -20,5 +20,5 @@ export const rowTrustMs = 1000
  */
 export type BeginChange = (users: ReadonlySet<UserId>) => Promise<() => Promise<void>>
 
-/** A sync, deliveries of an endpoint, or a mail. */
-export type WorkKind = 'sync' | 'delivery' | 'mail'
+/** A sync, an event about a connection, deliveries of an endpoint, or a mail. */
+export type WorkKind = 'sync' | 'connection-event' | 'delivery' | 'mail'

@@ -5,6 +5,7 @@
 import type { AccountStore } from './accounts.ts'
 import type { AuditEntry, AuditLog, ExtensionEntry } from './audit.ts'
 import type { BeginChange, StoreChange, WorkKind } from './changes.ts'
+import type { ConnectionEventStore } from './connection-events.ts'
 import type { ConnectionStore } from './connections.ts'
 import type { DeliveryStore } from './deliveries.ts'
 import type { EndpointStore } from './endpoints.ts'
@@ -39,6 +40,7 @@ export interface StoreRows {
   readonly linkings: LinkingStore
   readonly syncs: SyncStore
   readonly ledgers: LedgerStore
+  readonly connectionEvents: ConnectionEventStore
   readonly endpoints: EndpointStore
   readonly events: EventRows
   readonly deliveries: DeliveryStore
@@ -81,11 +83,11 @@ export interface Store extends StoreRows {
   /** From now on every change that `onChange` reports begins so. */
   beginChangesWith(begin: BeginChange): void
   /**
-   * Registers a listener for committed work: a sync, a delivery or a mail is due, at once or at a time that
-   * was not known before (the next scheduled sync and the retry of a delivery are known to their holder and
-   * not announced). Work of this process is announced at once, on PostgreSQL also that of other processes;
-   * both kinds after the connection for notifications was restored, as notifications may have been missed. It
-   * may be called without need. Returns a function that unsubscribes.
+   * Registers a listener for committed work: a sync, an event about a connection, a delivery or a mail is
+   * due, at once or at a time that was not known before (the next scheduled sync and the retry of a delivery
+   * are known to their holder and not announced). Work of this process is announced at once, on PostgreSQL
+   * also that of other processes; every kind after the connection for notifications was restored, as
+   * notifications may have been missed. It may be called without need. Returns a function that unsubscribes.
    */
   onWork(listener: (kind: WorkKind) => void): () => void
   /** Resolves when the store answers. */

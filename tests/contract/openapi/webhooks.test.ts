@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
-import { EventEnvelope, eventTypes } from '#contract/events.ts'
+import { EventEnvelope, eventTypes, SyncedEvent } from '#contract/events.ts'
 import { makeOpenApi } from '#contract/openapi.ts'
 import { type EventId, newId } from '#kernel/ids.ts'
 import { decide } from '#webhooks/retry-policy.ts'
@@ -62,6 +62,12 @@ test('each type of event is described, under a stable name, and needs no key', (
     [
       ['transactions.synced', 'transactionsSynced', []],
       ['trades.synced', 'tradesSynced', []],
+      ['connection.linked', 'connectionLinked', []],
+      ['connection.expiring', 'connectionExpiring', []],
+      ['connection.invalidated', 'connectionInvalidated', []],
+      ['connection.revoked', 'connectionRevoked', []],
+      ['connection.restored', 'connectionRestored', []],
+      ['connection.removed', 'connectionRemoved', []],
     ],
   )
   assert.deepEqual(
@@ -147,7 +153,7 @@ test('an amount is an integer of any size, decimals of trades are strings', () =
   assert.match(description, /2\^53/)
   assert.deepEqual(shape, { type: 'integer' })
   const { examples } = posts[0]?.post.requestBody.content['application/json'] ?? {}
-  const [row] = EventEnvelope.parse(examples?.new?.value).data.new
+  const [row] = SyncedEvent.parse(examples?.new?.value).data.new
   assert.ok(check(row))
   assert.ok(check({ ...row, amount: 2 ** 60 }))
   assert.ok(!check({ ...row, amount: '1' }))

@@ -4,7 +4,7 @@
  * is the present version; a version that a completed sync has read is reported. Rows that the bank no longer
  * shows may end at any version, or be unreported.
  */
-import type { EventEnvelope } from '#contract/events.ts'
+import type { SyncedEvent } from '#contract/events.ts'
 import type { BankRow } from './bank.ts'
 
 /** An accepted event, as the store names it, in the order in which it was to be sent to one endpoint. */
@@ -18,7 +18,7 @@ export interface Accepted {
 
 /** Everything that is wrong, in words. `arrivals`: the first arrival of each event at one endpoint. */
 export function findBrokenPromises(
-  arrivals: readonly EventEnvelope[],
+  arrivals: readonly SyncedEvent[],
   accepted: readonly Accepted[],
   rows: readonly BankRow[],
 ): readonly string[] {
@@ -31,7 +31,7 @@ export function findBrokenPromises(
 
 /** Exactly the accepted events came, those of each connection in the order of their acceptance. */
 function judgeOrder(
-  arrivals: readonly EventEnvelope[],
+  arrivals: readonly SyncedEvent[],
   accepted: readonly Accepted[],
 ): readonly string[] {
   const connections = new Map(accepted.map((one) => [one.eventId, one.connectionId]))
@@ -51,7 +51,7 @@ function judgeOrder(
 
 /** The chunks of a run follow each other, are complete, and have together as many objects as they say. */
 function judgeRuns(
-  arrivals: readonly EventEnvelope[],
+  arrivals: readonly SyncedEvent[],
   accepted: readonly Accepted[],
 ): readonly string[] {
   const problems: string[] = []
@@ -77,10 +77,7 @@ interface Told {
   readonly version: number
 }
 
-function judgeRows(
-  arrivals: readonly EventEnvelope[],
-  rows: readonly BankRow[],
-): readonly string[] {
+function judgeRows(arrivals: readonly SyncedEvent[], rows: readonly BankRow[]): readonly string[] {
   const told = new Map<string, Told[]>(rows.map(({ id }) => [id, []]))
   const problems: string[] = []
   for (const { data } of arrivals) {
@@ -116,7 +113,7 @@ function judgeRow(row: BankRow, told: readonly Told[]): readonly string[] {
 }
 
 /** Of the description and the amount, which are of one version; null: they are not. */
-function readVersion(object: EventEnvelope['data']['new'][number]): number | null {
+function readVersion(object: SyncedEvent['data']['new'][number]): number | null {
   if (object.object !== 'transaction') return null
   const version = Number(/^row-\d+-\d+ version (\d+)$/.exec(object.description)?.[1])
   return object.amount === -100 * version ? version : null

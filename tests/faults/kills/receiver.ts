@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { EventEnvelope } from '#contract/events.ts'
+import { SyncedEvent } from '#contract/events.ts'
 import type { Random } from '#sandbox/seed.ts'
 import { findForgery } from '#webhooks/sign.ts'
 
@@ -17,7 +17,7 @@ export interface ReceiverEndpoint {
   secret: string
   id: string
   /** The first arrival of each event, in order. */
-  readonly arrivals: EventEnvelope[]
+  readonly arrivals: SyncedEvent[]
 }
 
 export interface Receiver {
@@ -76,7 +76,7 @@ export async function startReceiver({ random, nowMs }: Parts): Promise<Receiver>
     const known = bodies.get(id)
     if (known !== undefined && known !== hash) problems.push(`${id} came with other bytes`)
     bodies.set(id, hash)
-    const parsed = EventEnvelope.safeParse(JSON.parse(body.toString('utf8')))
+    const parsed = SyncedEvent.safeParse(JSON.parse(body.toString('utf8')))
     if (!parsed.success) return void problems.push(`${id} is not an event: ${parsed.error.message}`)
     const envelope = parsed.data
     if (envelope.id !== id) problems.push(`${id} came with the body of ${envelope.id}`)

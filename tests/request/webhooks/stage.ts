@@ -8,7 +8,7 @@ import type { AddressInfo, LookupFunction } from 'node:net'
 import type { TestContext } from 'node:test'
 import { setTimeout as wait } from 'node:timers/promises'
 import { byOperator } from '#contract/actor.ts'
-import type { EventType } from '#contract/events.ts'
+import type { SyncEventType } from '#contract/events.ts'
 import {
   type ConnectionId,
   type EndpointId,
@@ -75,7 +75,7 @@ export interface Stage {
 
 export interface EmitOptions {
   readonly connectionId?: ConnectionId
-  readonly type?: EventType
+  readonly type?: SyncEventType
   readonly userId?: UserId
 }
 

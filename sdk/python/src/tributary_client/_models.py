@@ -487,7 +487,7 @@ class EventMetadata:
     """The sync and the place of this event in it."""
 
     sync_run_id: str | None
-    """The sync that found the rows. Null in a test event and in a replay."""
+    """The sync that found the rows. Null in a test event, in a replay and in an event about a connection."""
     new_count: int
     """New rows of the whole sync, in all of its chunks."""
     updated_count: int
@@ -673,5 +673,288 @@ class TradesSynced:
         )
 
 
-WebhookEvent = Union[TransactionsSynced, TradesSynced]
-EVENTS: Mapping[str, Any] = {"transactions.synced": TransactionsSynced, "trades.synced": TradesSynced}
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectionEvent:
+    """A connection in an event, as the change left it."""
+
+    id: str
+    """Id of the connection, as in /v1/connections."""
+    provider: Provider
+    """Who supplies the data: AU banking, NZ banking, brokerage, Up (an AU bank)."""
+    category: ConnectionCategory
+    """What kind of institution the connection leads to."""
+    institution_id: str
+    """Opaque id of the institution at the provider."""
+    institution_name: str
+    """Display name of the institution."""
+    institution_logo: str | None
+    """URL of its logo, where there is one."""
+    status: ConnectionStatus
+    """active; invalidated (consent or credentials expired: reconnect); pending_mfa (awaiting a second factor); revoked (consent withdrawn)."""
+    last_refreshed_at: dt.datetime | None
+    """When it was last refreshed successfully."""
+    created_at: dt.datetime
+    """When it was linked."""
+    raw: Mapping[str, Any]
+    """As it was received, with fields that this version does not know."""
+
+    @classmethod
+    def of(cls, raw: Mapping[str, Any]) -> "ConnectionEvent":
+        return cls(
+            id=raw["id"],
+            provider=raw["provider"],
+            category=raw["category"],
+            institution_id=raw["institution_id"],
+            institution_name=raw["institution_name"],
+            institution_logo=raw["institution_logo"],
+            status=raw["status"],
+            last_refreshed_at=optional(to_datetime)(raw["last_refreshed_at"]),
+            created_at=to_datetime(raw["created_at"]),
+            raw=raw,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectionLinked:
+    """A connection is new."""
+
+    id: str
+    """Id of the event, the same in every attempt and in a replay."""
+    object: str
+    type: str
+    api_version: str
+    """Changes when a field changes its meaning, not when one is added."""
+    created: int
+    """Epoch seconds."""
+    data: ConnectionEvent
+    """A connection in an event, as the change left it."""
+    metadata: EventMetadata
+    """The sync and the place of this event in it."""
+    raw: Mapping[str, Any]
+    """As it was received, with fields that this version does not know."""
+
+    @classmethod
+    def of(cls, raw: Mapping[str, Any]) -> "ConnectionLinked":
+        return cls(
+            id=raw["id"],
+            object=raw["object"],
+            type=raw["type"],
+            api_version=raw["api_version"],
+            created=raw["created"],
+            data=ConnectionEvent.of(raw["data"]),
+            metadata=EventMetadata.of(raw["metadata"]),
+            raw=raw,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExpiringConnectionEvent:
+    """A connection whose consent ends soon."""
+
+    id: str
+    """Id of the connection, as in /v1/connections."""
+    provider: Provider
+    """Who supplies the data: AU banking, NZ banking, brokerage, Up (an AU bank)."""
+    category: ConnectionCategory
+    """What kind of institution the connection leads to."""
+    institution_id: str
+    """Opaque id of the institution at the provider."""
+    institution_name: str
+    """Display name of the institution."""
+    institution_logo: str | None
+    """URL of its logo, where there is one."""
+    status: ConnectionStatus
+    """active; invalidated (consent or credentials expired: reconnect); pending_mfa (awaiting a second factor); revoked (consent withdrawn)."""
+    last_refreshed_at: dt.datetime | None
+    """When it was last refreshed successfully."""
+    created_at: dt.datetime
+    """When it was linked."""
+    expires_at: dt.datetime
+    """When the consent ends, as the provider says."""
+    raw: Mapping[str, Any]
+    """As it was received, with fields that this version does not know."""
+
+    @classmethod
+    def of(cls, raw: Mapping[str, Any]) -> "ExpiringConnectionEvent":
+        return cls(
+            id=raw["id"],
+            provider=raw["provider"],
+            category=raw["category"],
+            institution_id=raw["institution_id"],
+            institution_name=raw["institution_name"],
+            institution_logo=raw["institution_logo"],
+            status=raw["status"],
+            last_refreshed_at=optional(to_datetime)(raw["last_refreshed_at"]),
+            created_at=to_datetime(raw["created_at"]),
+            expires_at=to_datetime(raw["expires_at"]),
+            raw=raw,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectionExpiring:
+    """The consent ends in at most 30, 7 or 1 days."""
+
+    id: str
+    """Id of the event, the same in every attempt and in a replay."""
+    object: str
+    type: str
+    api_version: str
+    """Changes when a field changes its meaning, not when one is added."""
+    created: int
+    """Epoch seconds."""
+    data: ExpiringConnectionEvent
+    """A connection whose consent ends soon."""
+    metadata: EventMetadata
+    """The sync and the place of this event in it."""
+    raw: Mapping[str, Any]
+    """As it was received, with fields that this version does not know."""
+
+    @classmethod
+    def of(cls, raw: Mapping[str, Any]) -> "ConnectionExpiring":
+        return cls(
+            id=raw["id"],
+            object=raw["object"],
+            type=raw["type"],
+            api_version=raw["api_version"],
+            created=raw["created"],
+            data=ExpiringConnectionEvent.of(raw["data"]),
+            metadata=EventMetadata.of(raw["metadata"]),
+            raw=raw,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectionInvalidated:
+    """Consent or credentials expired: its owner has to reconnect."""
+
+    id: str
+    """Id of the event, the same in every attempt and in a replay."""
+    object: str
+    type: str
+    api_version: str
+    """Changes when a field changes its meaning, not when one is added."""
+    created: int
+    """Epoch seconds."""
+    data: ConnectionEvent
+    """A connection in an event, as the change left it."""
+    metadata: EventMetadata
+    """The sync and the place of this event in it."""
+    raw: Mapping[str, Any]
+    """As it was received, with fields that this version does not know."""
+
+    @classmethod
+    def of(cls, raw: Mapping[str, Any]) -> "ConnectionInvalidated":
+        return cls(
+            id=raw["id"],
+            object=raw["object"],
+            type=raw["type"],
+            api_version=raw["api_version"],
+            created=raw["created"],
+            data=ConnectionEvent.of(raw["data"]),
+            metadata=EventMetadata.of(raw["metadata"]),
+            raw=raw,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectionRevoked:
+    """The consent was withdrawn."""
+
+    id: str
+    """Id of the event, the same in every attempt and in a replay."""
+    object: str
+    type: str
+    api_version: str
+    """Changes when a field changes its meaning, not when one is added."""
+    created: int
+    """Epoch seconds."""
+    data: ConnectionEvent
+    """A connection in an event, as the change left it."""
+    metadata: EventMetadata
+    """The sync and the place of this event in it."""
+    raw: Mapping[str, Any]
+    """As it was received, with fields that this version does not know."""
+
+    @classmethod
+    def of(cls, raw: Mapping[str, Any]) -> "ConnectionRevoked":
+        return cls(
+            id=raw["id"],
+            object=raw["object"],
+            type=raw["type"],
+            api_version=raw["api_version"],
+            created=raw["created"],
+            data=ConnectionEvent.of(raw["data"]),
+            metadata=EventMetadata.of(raw["metadata"]),
+            raw=raw,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectionRestored:
+    """It was not active, and is active again."""
+
+    id: str
+    """Id of the event, the same in every attempt and in a replay."""
+    object: str
+    type: str
+    api_version: str
+    """Changes when a field changes its meaning, not when one is added."""
+    created: int
+    """Epoch seconds."""
+    data: ConnectionEvent
+    """A connection in an event, as the change left it."""
+    metadata: EventMetadata
+    """The sync and the place of this event in it."""
+    raw: Mapping[str, Any]
+    """As it was received, with fields that this version does not know."""
+
+    @classmethod
+    def of(cls, raw: Mapping[str, Any]) -> "ConnectionRestored":
+        return cls(
+            id=raw["id"],
+            object=raw["object"],
+            type=raw["type"],
+            api_version=raw["api_version"],
+            created=raw["created"],
+            data=ConnectionEvent.of(raw["data"]),
+            metadata=EventMetadata.of(raw["metadata"]),
+            raw=raw,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectionRemoved:
+    """It does not exist any more; `status` is the last one that it had."""
+
+    id: str
+    """Id of the event, the same in every attempt and in a replay."""
+    object: str
+    type: str
+    api_version: str
+    """Changes when a field changes its meaning, not when one is added."""
+    created: int
+    """Epoch seconds."""
+    data: ConnectionEvent
+    """A connection in an event, as the change left it."""
+    metadata: EventMetadata
+    """The sync and the place of this event in it."""
+    raw: Mapping[str, Any]
+    """As it was received, with fields that this version does not know."""
+
+    @classmethod
+    def of(cls, raw: Mapping[str, Any]) -> "ConnectionRemoved":
+        return cls(
+            id=raw["id"],
+            object=raw["object"],
+            type=raw["type"],
+            api_version=raw["api_version"],
+            created=raw["created"],
+            data=ConnectionEvent.of(raw["data"]),
+            metadata=EventMetadata.of(raw["metadata"]),
+            raw=raw,
+        )
+
+
+WebhookEvent = Union[TransactionsSynced, TradesSynced, ConnectionLinked, ConnectionExpiring, ConnectionInvalidated, ConnectionRevoked, ConnectionRestored, ConnectionRemoved]
+EVENTS: Mapping[str, Any] = {"transactions.synced": TransactionsSynced, "trades.synced": TradesSynced, "connection.linked": ConnectionLinked, "connection.expiring": ConnectionExpiring, "connection.invalidated": ConnectionInvalidated, "connection.revoked": ConnectionRevoked, "connection.restored": ConnectionRestored, "connection.removed": ConnectionRemoved}

@@ -76,7 +76,7 @@ export const webhookCalls = {
       'A user has at most 20. Where private addresses are refused, `details` names `WEBHOOK_ALLOW_PRIVATE`.',
     input: body(makeEndpointInput(false), {
       url: { value: 'URL', help: 'https, at most 2,048 characters' },
-      events: { help: 'some of these; all when absent' },
+      events: { help: 'some of these; those of syncs when absent' },
       skipEmpty: { help: 'no events of syncs without new or changed rows' },
     }),
     status: 201,

@@ -35,13 +35,19 @@ export interface EndpointsOptions {
 const eventWords: Readonly<Record<EventType, string>> = {
   'transactions.synced': 'Transactions of banks',
   'trades.synced': 'Trades of brokers',
+  'connection.linked': 'A connection is new',
+  'connection.expiring': 'A consent ends in 30, 7 or 1 days',
+  'connection.invalidated': 'A connection has to be reconnected',
+  'connection.revoked': 'A consent was withdrawn',
+  'connection.restored': 'A connection is active again',
+  'connection.removed': 'A connection was removed',
 }
 
 export function renderEndpoints(options: EndpointsOptions): Html {
   const { endpoints } = options
   return html`<h1>Webhooks</h1>
 ${doneBox(options.done && endpointsDone[options.done])}
-<p>After every sync, new and changed rows are posted to these addresses, signed. <a href="https://www.standardwebhooks.com" rel="noreferrer">Standard Webhooks</a> describes the signature.</p>
+<p>After every sync, new and changed rows are posted to these addresses, signed; changes of connections where you choose them. <a href="https://www.standardwebhooks.com" rel="noreferrer">Standard Webhooks</a> describes the signature.</p>
 ${endpoints.length === 0 ? html`<p>You have no endpoint. With the first one, the service begins to recognise new rows; the first events report the last 90 days.</p>` : table('Endpoints', columns, endpoints)}
 ${renderNew(options)}`
 }

@@ -1,6 +1,6 @@
 /** A person's webhook endpoints: listed, added, tested, switched, rotated, removed, with their deliveries. */
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import { eventTypes } from '#contract/events.ts'
+import { syncEventTypes } from '#contract/events.ts'
 import { type DeliveryId, type EndpointId, parseUuid } from '#kernel/ids.ts'
 import { addDays, getZone, parseDay, toIso } from '#kernel/time.ts'
 import type { DeliveryRow } from '#store/ports/deliveries.ts'
@@ -39,7 +39,7 @@ const deliveriesShown = 20
 
 const emptyDraft: EndpointDraft = {
   url: '',
-  events: eventTypes,
+  events: syncEventTypes,
   skipEmpty: false,
   problems: {},
   message: null,

@@ -1,0 +1,70 @@
+/**
+ * Accepts the events about connections that wait in the store (reading R41): seals each, and ends its wait in
+ * the transaction that accepts it. Of several processes that seal the same one, only one accepts it.
+ */
+import { runInBatches } from '#jobs/batches.ts'
+import type { PeriodicTask } from '#jobs/periodic.ts'
+import type { UserId } from '#kernel/ids.ts'
+import type { WaitingEvent } from '#store/ports/connection-events.ts'
+import type { Store } from '#store/ports/store.ts'
+import { makeConnectionEvent, toConnectionEvent } from './connection-envelope.ts'
+
+const batchRows = 100
+const maxBatches = 500
+/** The longest wait; the store announces new ones. */
+const everyMs = 60_000
+const restMs = 5000
+
+type AcceptingStore = Pick<Store, 'connectionEvents' | 'events' | 'transact'>
+
+/** Wake it when an event about a connection waits. */
+export function makeConnectionEvents(store: AcceptingStore): PeriodicTask {
+  return {
+    name: 'connection-events',
+    everyMs,
+    restMs,
+    firstRun: 'at_once',
+    run: (stop) => runInBatches(() => acceptSome(store), { maxBatches, stop }),
+  }
+}
+
+async function acceptSome(store: AcceptingStore): Promise<number> {
+  const waiting = await store.connectionEvents.listWaiting(batchRows)
+  const failed: unknown[] = []
+  for (const [userId, own] of Map.groupBy(waiting, (one) => one.userId)) {
+    // One user's events must not keep those of the others waiting.
+    await accept(store, userId, own).catch((error: unknown) => failed.push(error))
+  }
+  if (failed.length > 0) throw new AggregateError(failed, 'events about connections still wait')
+  return waiting.length
+}
+
+async function accept(
+  store: AcceptingStore,
+  userId: UserId,
+  waiting: readonly WaitingEvent[],
+): Promise<void> {
+  const sealed = await store.events.seal(waiting.map(toNewEvent))
+  await store.transact(async (tx) => {
+    const ids = waiting.map(({ id }) => id)
+    const taken = await tx.connectionEvents.take(userId, ids)
+    // In the order of the changes; what another process took has been accepted there.
+    await tx.events.accept(sealed.filter((_, index) => isTaken(taken, waiting[index])))
+  })
+}
+
+function isTaken(taken: ReadonlySet<WaitingEvent['id']>, event: WaitingEvent | undefined): boolean {
+  return event !== undefined && taken.has(event.id)
+}
+
+function toNewEvent({ userId, type, connection, expiresAt, createdAt }: WaitingEvent) {
+  const data = toConnectionEvent(connection)
+  return makeConnectionEvent({
+    userId,
+    connectionId: connection.id,
+    type,
+    data,
+    expiresAt,
+    createdAt,
+  })
+}

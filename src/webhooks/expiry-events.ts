@@ -1,0 +1,61 @@
+/**
+ * Announces that consents end, 30, 7 and 1 days before (reading R41), each once. What became due while no
+ * process ran, or before an endpoint named the event, is announced by the nearest day that is still true. A
+ * renewed consent ends at another time, and is announced anew.
+ */
+import { type ExpiryDays, expiryDays } from '#contract/events.ts'
+import type { PeriodicTask } from '#jobs/periodic.ts'
+import { type ConnectionId, parseUuid } from '#kernel/ids.ts'
+import type { Clock, Millis } from '#kernel/time.ts'
+import type { ExpiringRow } from '#store/ports/connection-events.ts'
+import type { Store } from '#store/ports/store.ts'
+
+const dayMs = 86_400_000
+const pageRows = 200
+/** Of one run; the rest waits for the next one. */
+const maxPages = 500
+
+/** Sorts before every id. */
+const firstId = parseUuid<ConnectionId>('00000000-0000-0000-0000-000000000000')
+
+export function makeExpiryEvents(options: {
+  readonly store: Pick<Store, 'connectionEvents'>
+  readonly clock: Clock
+}): PeriodicTask {
+  const { store, clock } = options
+  return {
+    name: 'expiry-events',
+    everyMs: 60 * 60_000,
+    firstRun: 'at_once',
+    async run(stop) {
+      const now = clock.now()
+      const before = now + Math.max(...expiryDays) * dayMs
+      if (firstId === null) throw new Error('the first id is none')
+      let after = { consentExpiresAt: now, id: firstId }
+      for (let page = 0; page < maxPages && !stop.aborted; page += 1) {
+        const rows = await store.connectionEvents.listExpiring({ before, after, limit: pageRows })
+        for (const row of rows) await announce(store, row, now)
+        const last = rows.at(-1)
+        if (last === undefined || rows.length < pageRows) return
+        after = last
+      }
+    },
+  }
+}
+
+async function announce(
+  { connectionEvents }: Pick<Store, 'connectionEvents'>,
+  { id, consentExpiresAt: expiresAt, toldExpiresAt, toldDays }: ExpiringRow,
+  now: Millis,
+): Promise<void> {
+  const days = nearestDays(expiresAt - now)
+  if (days === null) return
+  const isTold = toldExpiresAt === expiresAt && toldDays !== null && toldDays <= days
+  if (!isTold) await connectionEvents.announceExpiry(id, { expiresAt, days, at: now })
+}
+
+/** The smallest number of days that a consent ends in at most; null: it has ended, or ends later. */
+export function nearestDays(remainingMs: number): ExpiryDays | null {
+  if (remainingMs <= 0) return null
+  return expiryDays.findLast((days) => remainingMs <= days * dayMs) ?? null
+}
