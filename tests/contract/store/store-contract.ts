@@ -8,6 +8,7 @@ import { testAccounts } from './accounts-contract.ts'
 import { testAttempts } from './attempts-contract.ts'
 import { testAudit, testFormerAudit } from './audit-contract.ts'
 import { testChanges } from './changes-contract.ts'
+import { testConnectionEvents } from './connection-events-contract.ts'
 import { testConnections } from './connections-contract.ts'
 import { testDeletion } from './deletion-contract.ts'
 import { testDeliveries } from './deliveries-contract.ts'
@@ -65,6 +66,7 @@ const parts: Readonly<Record<string, (store: StoreOf) => void>> = {
   syncs: testSyncs,
   turns: testTurns,
   ledgers: testLedgers,
+  'connection events': testConnectionEvents,
   endpoints: testEndpoints,
   events: testEvents,
   attempts: testAttempts,
