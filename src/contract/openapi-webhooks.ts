@@ -15,6 +15,7 @@ import {
   TransactionsSynced,
 } from './events.ts'
 import { type Json, type JsonObject, schemaReference } from './openapi-schemas.ts'
+import { providers } from './resources.ts'
 
 /** The schemas of the bodies. */
 export const eventSchemas = [
@@ -186,14 +187,14 @@ const none = { new: [], updated: [] }
 
 const connection: JsonObject = {
   id: '7f0c9a52-3f0e-4a57-9a3f-0d5b7a3a2a10',
-  provider: 'fiskil',
+  provider: providers[0],
   category: 'banking',
-  institution_id: '12',
-  institution_name: 'Bank of the Harbour',
-  institution_logo: null,
+  institution_id: '17',
+  institution_name: 'Example Bank',
+  institution_logo: 'https://bank.example/logo.svg',
   status: 'active',
   last_refreshed_at: '2026-11-20T03:15:00.000Z',
-  created_at: '2026-01-12T22:40:11.000Z',
+  created_at: '2026-10-28T22:03:09.000Z',
 }
 
 /** An event about a connection (reading R41): no run, no counts. */

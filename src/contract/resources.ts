@@ -42,12 +42,19 @@ const currency = z
 const timestamp = (description: string) =>
   z.iso.datetime({ offset: true }).meta({ description, example: '2026-11-20T03:15:00.000Z' })
 
-export const Provider = z
-  .enum(['fiskil', 'akahu', 'snaptrade', 'up', 'simplefin', 'enablebanking'])
-  .meta({
-    id: 'Provider',
-    description: 'Who supplies the data: AU banking, NZ banking, brokerage, Up (an AU bank).',
-  })
+export const providers = [
+  'fiskil',
+  'akahu',
+  'snaptrade',
+  'up',
+  'simplefin',
+  'enablebanking',
+] as const
+
+export const Provider = z.enum(providers).meta({
+  id: 'Provider',
+  description: 'Who supplies the data: AU banking, NZ banking, brokerage, Up (an AU bank).',
+})
 export type Provider = z.infer<typeof Provider>
 
 export const ConnectionCategory = z.enum(['banking', 'brokerage']).meta({

@@ -12,6 +12,7 @@ import {
   connectionEventTypes,
   type EventType,
 } from '#contract/events.ts'
+import { providers } from '#contract/resources.ts'
 import type { DeliveryId, EndpointId, EventId } from '#kernel/ids.ts'
 import { type Millis, toIso } from '#kernel/time.ts'
 import type { DeliveryRow } from '#store/ports/deliveries.ts'
@@ -69,7 +70,7 @@ const expiresInMs = 7 * 86_400_000
 
 const toMadeUp = (createdAt: Millis): ConnectionEvent => ({
   id: '00000000-0000-0000-0000-000000000000',
-  provider: 'fiskil',
+  provider: providers[0],
   category: 'banking',
   institution_id: 'test',
   institution_name: 'Test event',

@@ -173,22 +173,14 @@ function makeChanges({ engine, write, mails }: Parts): Changes {
       )
     },
     setStatus: (id, status) =>
-      change(id, async (tx, woke) => {
-        const former = await readStatus(tx, id)
-        const row = await setStatus(tx, id, status)
-        if (row !== undefined && former !== null)
-          await tellStatus(mails, { tx, woke }, [{ id, ...row, former, status }])
-        return row
+      change(id, (tx, woke) => {
+        const set = setStatus(tx, id, status).returning('user_id as userId')
+        return setAndTell(mails, { tx, woke }, { id, status, set })
       }),
     startDeletion: (id, { endsAtProvider }) =>
-      change(id, async (tx, woke) => {
-        const former = await readStatus(tx, id)
-        const row = await startDeletion(tx, id, endsAtProvider)
-          .returning('user_id as userId')
-          .executeTakeFirst()
-        if (row !== undefined && former !== null)
-          await tellStatus(mails, { tx, woke }, [{ id, ...row, former, status: 'deleting' }])
-        return row
+      change(id, (tx, woke) => {
+        const set = startDeletion(tx, id, endsAtProvider).returning('user_id as userId')
+        return setAndTell(mails, { tx, woke }, { id, status: 'deleting', set })
       }),
     saveReportedStatus: (reported) =>
       write(async (tx, touched, woke) => {
@@ -245,13 +237,29 @@ async function readStatus(tx: Db, id: ConnectionId): Promise<ConnectionStatus | 
   return row === undefined || row.status === 'deleting' ? null : row.status
 }
 
-function setStatus(tx: Db, id: ConnectionId, status: StoredStatus) {
-  return living(tx, id)
-    .set({ status })
-    .where('status', '<>', status)
-    .returning('user_id as userId')
-    .executeTakeFirst()
+interface Setting {
+  readonly id: ConnectionId
+  readonly status: StoredStatus
+  /** The statement, not executed yet. */
+  readonly set: {
+    executeTakeFirst(): Promise<{ readonly userId: UserId } | undefined>
+  }
 }
+
+async function setAndTell(
+  mails: MailQueue,
+  { tx, woke }: { readonly tx: Db; readonly woke: Woke },
+  { id, status, set }: Setting,
+): Promise<{ readonly userId: UserId } | undefined> {
+  const former = await readStatus(tx, id)
+  const row = await set.executeTakeFirst()
+  if (row !== undefined && former !== null)
+    await tellStatus(mails, { tx, woke }, [{ id, ...row, former, status }])
+  return row
+}
+
+const setStatus = (tx: Db, id: ConnectionId, status: StoredStatus) =>
+  living(tx, id).set({ status }).where('status', '<>', status)
 
 /** What was asked for before stays. */
 function startDeletion(tx: Db, id: ConnectionId, endsAtProvider: boolean) {
