@@ -4,6 +4,7 @@
  */
 import { makeConsentMonitor } from '#connections/consent-monitor.ts'
 import { bySystem } from '#contract/actor.ts'
+import { openPendingMemories } from '#paging/pending-memory.ts'
 import { openWindows } from '#paging/windows.ts'
 import { makeRead } from '#resources/read.ts'
 import type { AssemblyOptions } from './foundation.ts'
@@ -16,6 +17,11 @@ export function makeReader(options: AssemblyOptions) {
   const { snapshots, anchors, cache: bodies } = kv
   const shared = snapshots === null || anchors === null ? null : { snapshots, anchors, bodies }
   const windows = openWindows({ maxBytes: maxPageBytes, clock, shared })
+  const memories = openPendingMemories({
+    key: options.sealer.derive('pending'),
+    clock,
+    shared: anchors,
+  })
   const monitor = makeConsentMonitor({
     store,
     clock,
@@ -27,6 +33,7 @@ export function makeReader(options: AssemblyOptions) {
     adapters: monitor.watch(options.adapters),
     guard: options.guard,
     windows,
+    memories,
     clock,
     refreshAccounts: async (connectionId, { priority, signal }) => {
       await options.connections.refreshConnection(bySystem, connectionId, {

@@ -6,7 +6,16 @@
 import { z } from 'zod'
 import type { ErrorName } from './errors.ts'
 import type { KeyScope } from './key-scopes.ts'
-import { accountPages, dateText, idList, idText, included, rowPages, uuidList } from './query.ts'
+import {
+  accountPages,
+  dateText,
+  idList,
+  idText,
+  included,
+  pendingSwitch,
+  rowPages,
+  uuidList,
+} from './query.ts'
 import {
   Account,
   Balance,
@@ -164,7 +173,7 @@ export const listTransactions = define({
   tag: 'Banking',
   title: 'List transactions',
   description:
-    'Posted bank transactions, fetched live. Name an accountId: calls without one are deprecated and read fewer pages.',
+    'Posted bank transactions, fetched live; with `includePending=true` those that are still pending too. Name an accountId: calls without one are deprecated and read fewer pages.',
   query: z.object({
     connectionId: idText('Id of a banking connection.'),
     accountId: idText('Id of one account of the connection; strongly advised.').optional(),
@@ -177,6 +186,7 @@ export const listTransactions = define({
       '2026-10-31',
     ).optional(),
     ...rowPages.query,
+    includePending: pendingSwitch,
   }),
   deprecatedWithout: 'accountId',
   reply: page(Transaction).meta({ id: 'TransactionPage' }),

@@ -69,6 +69,17 @@ export const included = z
   })
   .optional()
 
+/** Pending rows among the posted ones (reading R39). */
+export const pendingSwitch = z
+  .enum(['true', 'false'], 'must be true or false')
+  .transform((text) => text === 'true')
+  .meta({
+    description:
+      '`true`: pending rows too, where the provider has them, and of each row when it was posted and which pending row it replaced.',
+    schema: { type: 'boolean' },
+  })
+  .optional()
+
 /** An id that is looked up as given: text that is not a UUID is not found (reading R12). */
 export const idText = (description: string) =>
   z

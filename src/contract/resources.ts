@@ -179,15 +179,36 @@ export const Balance = z
   })
 export type Balance = z.infer<typeof Balance>
 
+const onlyWithPending = 'Only with `includePending=true`.'
+const told = <Text extends z.ZodType>(schema: Text, description: string) =>
+  schema
+    .nullable()
+    .optional()
+    .meta({ description: `${description} ${onlyWithPending}` })
+
+/** What `includePending=true` adds to each transaction (reading R39). */
+const settlingFields = {
+  postDate: told(z.iso.date(), 'The day of the posting; null: the provider does not say.'),
+  postDatetime: told(z.string(), 'The time of the posting as sent; null: only a day, or nothing.'),
+  valueDate: told(z.iso.date(), 'The day from which it counts; null: the provider does not say.'),
+  valueDatetime: told(z.string(), 'The time from which it counts as sent; null likewise.'),
+  supersedes: z
+    .string()
+    .optional()
+    .meta({
+      description: `Of a posted row: the id of the pending row that it replaced, where the provider says so or exactly one fits. ${onlyWithPending}`,
+    }),
+}
+
 export const Transaction = z
   .object({
-    id: text('Opaque id at the provider: any text, not a UUID.'),
+    id: text('Opaque id at the provider: any text, not a UUID. Of a pending row `pending_…`.'),
     accountId,
     accountName: text('Account name.'),
-    status: z
-      .string()
-      .max(64)
-      .meta({ description: 'Only `posted` is emitted.', example: 'posted' }),
+    status: z.string().max(64).meta({
+      description: '`posted`; with `includePending=true` also `pending`.',
+      example: 'posted',
+    }),
     date: z.iso
       .date()
       .meta({ description: "The day in the user's time zone.", example: '2026-11-20' }),
@@ -204,8 +225,12 @@ export const Transaction = z
       .meta({ description: 'Category key, see /v1/categories.' }),
     merchantName: z.string().nullable().meta({ description: 'Merchant, where known.' }),
     merchantCategoryCode: z.string().nullable().meta({ description: 'MCC, where known.' }),
+    ...settlingFields,
   })
-  .meta({ id: 'Transaction', description: 'A posted bank transaction.' })
+  .meta({
+    id: 'Transaction',
+    description: 'A bank transaction: posted, or pending where that was asked for.',
+  })
 export type Transaction = z.infer<typeof Transaction>
 
 export const Category = z

@@ -84,7 +84,7 @@ export const balancesTool: ToolFacts = {
 
 export const transactionsTool: ToolFacts = {
   description: [
-    'Lists posted bank transactions of one connection, newest first, fetched live; for spending, income, merchants and categories. Pending ones are never included.',
+    'Lists posted bank transactions of one connection, newest first, fetched live; for spending, income, merchants and categories. Pending ones are included only with includePending true: status "pending", not final, may change or vanish; a posted row that replaced one names its id in supersedes. Never add both.',
     'amount is an exact decimal string: negative is money out (direction "debit"), positive is money in ("credit"), in the currency of the account (see list_accounts).',
     'category is a key such as FOOD_AND_DRINK, or null when unknown. Name an accountId whenever you can: without it fewer pages are read.',
     `Default range: the last 30 days; at most 7 years back. ${paging} ${anyPlan} ${others}`,
@@ -97,6 +97,10 @@ export const transactionsTool: ToolFacts = {
     ).optional(),
     to: id(`Last moment: ${dateForms} Default: now.`).optional(),
     ...rowPages.tool,
+    includePending: z
+      .boolean()
+      .optional()
+      .meta({ description: 'true: rows that are not posted yet, too.', default: false }),
   }),
   row: ['transaction', 'transactions'],
 }
@@ -136,7 +140,7 @@ export const tradesTool: ToolFacts = {
 }
 
 /** A tool's arguments after validation. */
-export type ToolArguments = Readonly<Record<string, string | number | readonly string[]>>
+export type ToolArguments = Readonly<Record<string, string | number | boolean | readonly string[]>>
 
 /** Checks arguments by a tool's schema: strict types, nothing clamped, all problems at once (reading R29). */
 export function readToolArguments(

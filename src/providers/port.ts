@@ -21,9 +21,11 @@ import type { DataAge } from './data-age.ts'
 import type { UpstreamFailure } from './failure.ts'
 import type { Linking } from './linking.ts'
 import type { CallContext, ConnectionRef, Login } from './login.ts'
+import type { PendingReading, RowSettling, TransactionDetails } from './row-details.ts'
 
 export type { DataAge } from './data-age.ts'
 export type { CallContext, ConnectionRef, Login } from './login.ts'
+export type { TransactionDetails } from './row-details.ts'
 
 export interface AccountRef {
   readonly id: AccountId
@@ -242,6 +244,8 @@ export interface RowsQuery {
   readonly window: TimeWindow
   /** The user's zone: dates are shown in it, and a row of a day counts at its first instant there (R16a). */
   readonly zone: Zone
+  /** Pending rows are wanted: `among` posted ones, or as a list alone (reading R39). */
+  readonly pending?: 'among' | 'alone'
 }
 
 /** The position of a page at the provider; plain data, so that another request can read on later. */
@@ -323,28 +327,12 @@ export interface BalanceReading {
 
 export type BalanceReader = (query: BalanceQuery, call: CallContext) => Promise<BalanceReading>
 
-/** The fields of a transaction that only events contain (contract, Events). */
-export interface TransactionDetails {
-  /** Of the amount, as ISO 4217 writes it. */
-  readonly currency: string
-  /** The provider's kind of transaction, lower case with `_` between words. */
-  readonly class: string
-  /** ISO 8601, as sent. */
-  readonly transactionDate: string
-  /** ISO 8601, as sent. */
-  readonly postDate: string
-  readonly reference: string | null
-  /** The bank may send another one at every read: that changes no row (reading R37). */
-  readonly isReferenceUnstable?: true
-  readonly extendedDescription: string | null
-  /** The id it had before the provider moved its account, if it did (Akahu `_migrated`). */
-  readonly formerId: string | null
-}
-
 /** Transactions with the fields that only events contain: a sync reads both of every row (reading R23). */
 export interface TransactionPage extends RowPage<Transaction> {
   /** Throws `malformed` where a field cannot be read. */
   details(index: number): TransactionDetails
+  /** What a row has with `includePending` besides (reading R39). Throws `malformed` likewise. */
+  settling(index: number): RowSettling
 }
 
 export interface BankingAdapter extends AdapterBase {
@@ -352,6 +340,11 @@ export interface BankingAdapter extends AdapterBase {
   /** Absent: the provider has no balances (501). */
   readonly balances?: BalanceReader
   readonly transactions: RowReader<TransactionPage>
+  /**
+   * Reads the pending rows of the query's accounts, whatever its window (reading R39); `among`: they stand
+   * among the posted ones where `RowsQuery.pending` asks for them, under the ids that they keep.
+   */
+  readonly pending?: 'among' | ((query: RowsQuery, call: CallContext) => Promise<PendingReading>)
 }
 
 /** Trades without the number in their id: the resource numbers identical fills (reading R24a). */

@@ -43,6 +43,23 @@ export function makeRowIdentity(provider: Provider, userId: UserId): RowIdentity
   }
 }
 
+/** The id of a pending row, of a kind of its own: stable while `key` is, and another one for another user. */
+export function makePendingId(userId: UserId, account: AccountId, key: string): string {
+  const content = JSON.stringify(['pending', account, key])
+  return `pending_${toText(createHmac('sha256', userId).update(content).digest())}`
+}
+
+/** Keys of rows that have no id: all of their content, with a number among equal ones. */
+export function makeContentKeys(): (content: readonly (string | number | null)[]) => string {
+  const seen = new Map<string, number>()
+  return (content) => {
+    const text = JSON.stringify(content)
+    const ordinal = (seen.get(text) ?? 0) + 1
+    seen.set(text, ordinal)
+    return `${ordinal} ${text}`
+  }
+}
+
 /** Five bits of each of the first 26 bytes: any of them is as random as another. */
 function toText(digest: Uint8Array): string {
   let text = ''

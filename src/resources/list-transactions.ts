@@ -1,12 +1,16 @@
-/** Posted bank transactions of one connection: date rules and page caps around the banking reader. */
+/**
+ * Bank transactions of one connection: date rules and page caps around the banking reader. Pending ones are
+ * among them where the caller asks for it (reading R39).
+ */
 
 import type { z } from 'zod'
 import { apiError } from '#contract/errors.ts'
 import { listTransactions } from '#contract/operations.ts'
 import type { Transaction } from '#contract/resources.ts'
 import { getZone } from '#kernel/time.ts'
+import { openPendingSource } from '#paging/pending-source.ts'
 import { toQueries } from '#providers/by-account.ts'
-import type { BankingAdapter, TransactionPage } from '#providers/port.ts'
+import type { BankingAdapter, RowsQuery, TransactionPage } from '#providers/port.ts'
 import { readDateWindow } from './date-window.ts'
 import type { ReadContext, ReadOptions, ReadResult } from './read-context.ts'
 import { type RowsBody, readRows } from './read-rows.ts'
@@ -26,32 +30,34 @@ export function makeListTransactions(options: ReadOptions) {
   ): Promise<ReadResult<RowsBody<Transaction>>> => {
     const zone = getZone(context.caller.timezone)
     const window = readDateWindow(query, { zone, now: options.clock.now(), defaultDays, maxYears })
-    const { connectionId, accountId, from, to, limit, offset } = query
+    const { connectionId, accountId, from, to, limit, offset, includePending = false } = query
+    const toQuery = (target: Target): RowsQuery => {
+      return { ...target, window, zone, userId: context.caller.userId }
+    }
     return readRows<TransactionPage>(
       { options, context },
       {
         operation: listTransactions,
-        identity: [accountId, from, to],
+        identity: [accountId, from, to, ...(includePending ? ['pending'] : [])],
         offset,
         limit,
-        // Contract, Limits, with the provider's own page size (reading R17).
-        pageCap: (target) =>
-          target.scoped
-            ? Math.ceil((offset + limit) / bankOf(options, target).transactions.pageSize) + 1
-            : unscopedPageCap,
+        pageCap(target) {
+          const { transactions, pending } = bankOf(options, target)
+          // A list of pending rows is a page more.
+          const more = includePending && typeof pending === 'function' ? 1 : 0
+          if (!target.scoped) return unscopedPageCap + more
+          // Contract, Limits, with the provider's own page size (reading R17).
+          return Math.ceil((offset + limit) / transactions.pageSize) + 1 + more
+        },
         breaker: true,
         find: () =>
           findReadTarget(options.store, context.caller, { connectionId, accountId }, 'banking'),
-        toSource: (target) => ({
-          provider: target.provider,
-          reader: bankOf(options, target).transactions,
-          queries: toQueries(bankOf(options, target), {
-            ...target,
-            window,
-            zone,
-            userId: context.caller.userId,
-          }),
-        }),
+        toSource(target) {
+          const { provider } = target
+          const [adapter, asked] = [bankOf(options, target), toQuery(target)]
+          if (includePending) return openPendingSource({ ...options, adapter, asked })
+          return { provider, reader: adapter.transactions, queries: toQueries(adapter, asked) }
+        },
         confirmEmpty: (target, call) =>
           bankOf(options, target).confirmEmpty(target.login, target.connection, call),
       },

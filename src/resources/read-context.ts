@@ -4,6 +4,7 @@
 import type { Caller } from '#auth/caller.ts'
 import type { ConnectionId } from '#kernel/ids.ts'
 import type { Clock, Millis } from '#kernel/time.ts'
+import type { PendingMemories } from '#paging/pending-memory.ts'
 import type { Windows } from '#paging/windows.ts'
 import type { Guard } from '#providers/guard.ts'
 import type { Adapters, CallContext } from '#providers/port.ts'
@@ -14,6 +15,8 @@ export interface ReadOptions {
   readonly adapters: Adapters
   readonly guard: Guard
   readonly windows: Windows
+  /** What is remembered of pending rows (reading R39). */
+  readonly memories: PendingMemories
   readonly clock: Clock
   /** Refreshes the connection's accounts from the provider, because one of them may have moved. */
   readonly refreshAccounts: (connectionId: ConnectionId, call: CallContext) => Promise<void>

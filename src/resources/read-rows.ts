@@ -24,7 +24,7 @@ export interface RowsRequest<Page extends RowPage<unknown>> {
   /** The breaker applies to transactions only (reading R21). */
   readonly breaker: boolean
   readonly find: () => Promise<Target>
-  readonly toSource: (target: Target) => RowSource<Page>
+  readonly toSource: (target: Target) => RowSource<Page> | Promise<RowSource<Page>>
   readonly confirmEmpty: (target: Target, call: CallContext) => Promise<void>
 }
 
@@ -62,7 +62,7 @@ interface WindowQuestion<Page extends RowPage<unknown>> {
   readonly call: CallContext
 }
 
-function readWindow<Page extends RowPage<unknown>>({
+async function readWindow<Page extends RowPage<unknown>>({
   options,
   context,
   request,
@@ -75,7 +75,7 @@ function readWindow<Page extends RowPage<unknown>>({
   // Reading R43: what a narrow caller may see has snapshots of its own.
   const parts = reach === undefined ? asked : [...asked, reach.name]
   return options.windows.read({
-    source: request.toSource(target),
+    source: await request.toSource(target),
     owner: userId,
     name: createHash('sha256').update(JSON.stringify(parts)).digest('base64'),
     epoch,

@@ -43,7 +43,7 @@ function withRange(values: ToolArguments, rules: RangeRules): ToolArguments {
 const plain = /^[A-Za-z0-9,:._-]*$/
 
 /** Commas and colons are not encoded; an unpaired surrogate, which a URL cannot carry, becomes U+FFFD. */
-function encode(value: string | number | readonly string[]): string {
+function encode(value: ToolArguments[string]): string {
   const text = typeof value === 'object' ? value.join(',') : String(value)
   if (plain.test(text)) return text
   return encodeURIComponent(text.toWellFormed()).replaceAll('%2C', ',').replaceAll('%3A', ':')

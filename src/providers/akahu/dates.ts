@@ -24,6 +24,8 @@ export interface RowDate {
   readonly time: Micros
   /** The day that is shown. */
   readonly day: string
+  /** Only the day was told. */
+  readonly isDay: boolean
 }
 
 /** Parses `date` fields for one user; null for text that is not an instant with a day in every zone. */
@@ -46,8 +48,12 @@ function readDate(text: string, reader: Reader): RowDate | null {
   if (stamp === null || stamp < earliest || stamp > latest) return null
   const day = dayMeant(stamp)
   return day === null
-    ? { time: timeOfInstant(stamp, newZealand, reader.window), day: reader.zone.dayOf(stamp) }
-    : { time: timeOfDay(day, newZealand, reader), day }
+    ? {
+        time: timeOfInstant(stamp, newZealand, reader.window),
+        day: reader.zone.dayOf(stamp),
+        isDay: false,
+      }
+    : { time: timeOfDay(day, newZealand, reader), day, isDay: true }
 }
 
 /** The New Zealand day whose first instant this is, or null. */

@@ -21,6 +21,7 @@ import { makeLinking } from './linking.ts'
 import { listen } from './listen.ts'
 import { type Note, toBalance, toConnections } from './map.ts'
 import { describeOwnKey } from './own-key.ts'
+import { readPendingRows } from './pending.ts'
 import { makeTransactionReader } from './reader.ts'
 import { makeSigningKeys } from './signing-keys.ts'
 import { tokensOf } from './tokens.ts'
@@ -69,6 +70,7 @@ export function makeAkahu(options: AkahuOptions): BankingAdapter {
     listAlive: (login, call) => listAlive(client, login, call),
     balances,
     transactions: makeTransactionReader(client, note),
+    pending: (query, call) => readPendingRows(client, query, call, note),
     probe: (call) => client.probe(call),
     ...offerFullApp(client, options, note),
     close: () => client.close(),

@@ -16,6 +16,7 @@ import { currencyDigits, parseCurrency } from '#kernel/money.ts'
 import { type Micros, parseInstant, toIso, toMillis } from '#kernel/time.ts'
 import { hideNumbers } from '../account-number.ts'
 import type { AccountRef, DiscoveredAccount, DiscoveredConnection } from '../port.ts'
+import { type RowSettling, untoldDates } from '../row-details.ts'
 import { loginOf, type WireAccount } from './accounts.ts'
 import { fromNzfcc, fromType, isKnownCode } from './categories.ts'
 import type { RowDate } from './dates.ts'
@@ -177,18 +178,27 @@ export function toTransaction(
   readDate: (date: unknown) => RowDate | null,
   note: Note,
 ): Transaction {
-  const { _id: id, date, description } = row
+  const { _id: id } = row
+  if (typeof id !== 'string' || id === '') throw malformed('a transaction has no id')
+  return { ...toFields(row, account, readDate, note), id, status: 'posted' }
+}
+
+/** What pending and posted rows have alike. @throws UpstreamError `malformed` (reading R23). */
+export function toFields(
+  row: WireRow,
+  account: AccountRef,
+  readDate: (date: unknown) => RowDate | null,
+  note: Note,
+): Omit<Transaction, 'id' | 'status'> {
+  const { date, description } = row
   const shown = readDate(date)
   const amount = readNumber(row.amount)
-  if (typeof id !== 'string' || id === '') throw malformed('a transaction has no id')
   if (typeof date !== 'string' || shown === null) throw malformed('a transaction has no date')
   if (amount === null) throw malformed('the amount of a transaction is not a number')
   if (typeof description !== 'string') throw malformed('a transaction has no description')
   return {
-    id,
     accountId: account.id,
     accountName: account.name,
-    status: 'posted',
     date: shown.day,
     datetime: date,
     description,
@@ -198,6 +208,21 @@ export function toTransaction(
     merchantName: readText(row.merchant, 'name'),
     merchantCategoryCode: null,
   }
+}
+
+/** Akahu's `date` is that of the posting (reading R39); a stamp that means a day is no time. */
+export function toSettling(row: WireRow, readDate: (date: unknown) => RowDate | null): RowSettling {
+  const { date } = row
+  const shown = readDate(date)
+  if (typeof date !== 'string' || shown === null) throw malformed('a transaction has no date')
+  const dates = { ...untoldDates, postDate: shown.day, postDatetime: shown.isDay ? null : date }
+  return { dates, isForeign: isForeign(row) }
+}
+
+/** True when it was converted from another currency. */
+export function isForeign(row: WireRow): boolean {
+  const conversion = readField(row.meta, 'conversion')
+  return conversion !== undefined && conversion !== null
 }
 
 function toCategory(row: WireRow, amount: Decimal, note: Note): Transaction['category'] {

@@ -21,7 +21,7 @@ import type { AkahuClient } from './client.ts'
 import { makeDateReader } from './dates.ts'
 import { toDetails } from './details.ts'
 import { malformed } from './failures.ts'
-import { type Note, toTransaction, type WireRow } from './map.ts'
+import { type Note, toSettling, toTransaction, type WireRow } from './map.ts'
 import { tokensOf } from './tokens.ts'
 
 const pageSize = 100
@@ -113,7 +113,7 @@ function advance(place: Place, next: string): PageCursor {
   return JSON.stringify({ ...place, next, count, mark: isPowerOfTwo ? digest : place.mark })
 }
 
-function readNext(cursor: unknown): string | null {
+export function readNext(cursor: unknown): string | null {
   if (cursor === undefined || cursor === null) return null
   const next: unknown = typeof cursor === 'object' ? Reflect.get(cursor, 'next') : undefined
   if (next === null) return null
@@ -171,6 +171,7 @@ function openPage(query: RowsQuery, place: Place, body: Uint8Array, note: Note):
     head,
     map: (index) => toTransaction(exactRow(index), wanted(index), readDate, note),
     details: (index) => toDetails(rowAt(rows, index), wanted(index)),
+    settling: (index) => toSettling(rowAt(rows, index), readDate),
   }
 }
 
@@ -178,7 +179,7 @@ function openPage(query: RowsQuery, place: Place, body: Uint8Array, note: Note):
  * Handles a row of an account that was not requested. If Akahu moved it from a requested account, the list of
  * accounts must be read again; skipping the row would show the moved account without transactions.
  */
-function checkStranger(row: WireRow, accounts: ReadonlyMap<unknown, AccountRef>): void {
+export function checkStranger(row: WireRow, accounts: ReadonlyMap<unknown, AccountRef>): void {
   if (typeof row._account !== 'string') throw malformed('a transaction names no account')
   if (accounts.has(row._migrated_account)) {
     const detail = 'the account was moved to another id'
@@ -192,7 +193,7 @@ function rowAt(rows: readonly WireRow[], index: number): WireRow {
   return row
 }
 
-function readEnvelope(
+export function readEnvelope(
   body: Uint8Array,
   parse: (text: string) => unknown,
 ): { readonly rows: readonly WireRow[]; readonly cursor: unknown } {

@@ -24,7 +24,7 @@ import { makeBanks } from './institutions.ts'
 import { makeLinking } from './linking.ts'
 import { toBalance } from './map.ts'
 import { ownKey } from './own-key.ts'
-import { makeTransactionReader } from './reader.ts'
+import { makeTransactionReader, readPendingRows } from './reader.ts'
 import { readSecret } from './secret.ts'
 
 /** Makes the adapter; it owns a connection pool until `close`. */
@@ -65,6 +65,7 @@ export function makeEnableBanking(options: EnableBankingOptions): BankingAdapter
     },
     balances: (query, call) => readAll(reach, query, call),
     transactions: makeTransactionReader(reach),
+    pending: (query, call) => readPendingRows(reach, query, call),
     linking: makeLinking(reach),
     probe: (call) => client.probe(call),
     close: () => client.close(),

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { sliceKeptRows, writeKeptRows } from './kept-rows.ts'
+import { readKeptPending, sliceKeptRows, writeKeptRows } from './kept-rows.ts'
 import type { AnyRow } from './rows.ts'
 
 const day = fc
@@ -19,7 +19,9 @@ test('pages of whole days have every row once, in order, and at least as many as
   fc.assert(
     fc.property(fc.array(row, { maxLength: 60 }), fc.integer({ min: 1, max: 9 }), (sent, least) => {
       const rows = sent.map((one) => ({ ...one })).toSorted(byDay)
-      const bytes = writeKeptRows({ rows, count: sent.length + 3 })
+      const pending = rows.slice(0, least - 1)
+      const bytes = writeKeptRows({ rows, pending, count: sent.length + 3 })
+      assert.deepEqual(readKeptPending(bytes), pending)
       const found: AnyRow[] = []
       let pages = 0
       for (let until: string | null = null; ; pages += 1) {
@@ -38,7 +40,7 @@ test('pages of whole days have every row once, in order, and at least as many as
 
 test('a page that begins at a day without rows goes on with the next older one', () => {
   const rows = ['2026-02-20', '2026-02-10'].map((one) => ({ day: one, problem: 'x' }))
-  const bytes = writeKeptRows({ rows, count: 2 })
+  const bytes = writeKeptRows({ rows, pending: [], count: 2 })
   const middle = sliceKeptRows(bytes, '2026-02-15', 1)
   assert.deepEqual([middle.rows.map((one) => one.day), middle.until], [['2026-02-10'], null])
   assert.deepEqual(sliceKeptRows(bytes, '2026-02-10', 1), { count: 2, rows: [], until: null })

@@ -16,9 +16,11 @@ interface Index {
   /** Rows of any status. */
   readonly count: number
   readonly days: readonly DayPlace[]
+  /** Where the pending rows end, which lie behind the days. Absent: there are none. */
+  readonly pendingEnd?: number
 }
 
-export function writeKeptRows({ rows, count }: KeptRows): Uint8Array {
+export function writeKeptRows({ rows, pending, count }: KeptRows): Uint8Array {
   const texts: Buffer[] = []
   const days: DayPlace[] = []
   let end = 0
@@ -29,6 +31,15 @@ export function writeKeptRows({ rows, count }: KeptRows): Uint8Array {
     days.push({ day: ofDay[0]?.day ?? null, end, rows: ofDay.length })
   }
   const index: Index = { count, days }
+  if (pending.length > 0) {
+    const text = Buffer.from(JSON.stringify(pending))
+    texts.push(text)
+    return join({ ...index, pendingEnd: end + text.length }, texts)
+  }
+  return join(index, texts)
+}
+
+function join(index: Index, texts: readonly Buffer[]): Uint8Array {
   return Buffer.concat([Buffer.from(`${JSON.stringify(index)}\n`), ...texts])
 }
 
@@ -50,19 +61,36 @@ export interface RowsSlice {
   readonly until: string | null
 }
 
-/** Whole days before `until`, the newest ones, until there are `least` rows. */
-export function sliceKeptRows(body: Uint8Array, until: string | null, least: number): RowsSlice {
+interface OpenRows extends Index {
+  /** What lies behind the first line. */
+  readonly rest: Buffer
+}
+
+function openKeptRows(body: Uint8Array): OpenRows {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
   const start = bytes.indexOf('\n') + 1
   // Nothing else was ever kept as the first line.
-  const { count, days } = JSON.parse(bytes.subarray(0, start).toString()) as Index
+  const index = JSON.parse(bytes.subarray(0, start).toString()) as Index
+  return { ...index, rest: bytes.subarray(start) }
+}
+
+/** The rows that are not booked yet. */
+export function readKeptPending(body: Uint8Array): readonly AnyRow[] {
+  const { days, pendingEnd, rest } = openKeptRows(body)
+  if (pendingEnd === undefined) return []
+  return JSON.parse(rest.subarray(days.at(-1)?.end ?? 0, pendingEnd).toString()) as AnyRow[]
+}
+
+/** Whole days before `until`, the newest ones, until there are `least` rows. */
+export function sliceKeptRows(body: Uint8Array, until: string | null, least: number): RowsSlice {
+  const { count, days, rest } = openKeptRows(body)
   const isBefore = ({ day }: DayPlace) => until === null || (day !== null && day < until)
   const first = days.findIndex(isBefore)
   const rows: AnyRow[] = []
   let at = first < 0 ? days.length : first
   for (; at < days.length && rows.length < least; at += 1) {
     const from = days[at - 1]?.end ?? 0
-    const ofDay = bytes.subarray(start + from, start + (days[at]?.end ?? from)).toString()
+    const ofDay = rest.subarray(from, days[at]?.end ?? from).toString()
     for (const row of JSON.parse(ofDay) as AnyRow[]) rows.push(row)
   }
   const last = days[at - 1]?.day ?? null

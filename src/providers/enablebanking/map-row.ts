@@ -6,7 +6,9 @@ import { getZone, type Micros } from '#kernel/time.ts'
 import { timeOfDay } from '../day-time.ts'
 import { categoryOfMerchant } from '../merchant-category.ts'
 import type { AccountRef, RowsQuery, TransactionDetails } from '../port.ts'
-import { makeRowIdentity } from '../row-identity.ts'
+import { type PendingRow, type RowSettling, untoldDates } from '../row-details.ts'
+import { makeContentKeys, makeRowIdentity } from '../row-identity.ts'
+import { malformed } from './failures.ts'
 import { type AnyRow, isReadable, type KeptRow, type UnreadableRow } from './rows.ts'
 
 /** A row with its public id (reading R37). */
@@ -32,13 +34,16 @@ const utc = getZone('UTC')
 /** The time by which a row is in a window or not (reading R16a): banks tell days alone. */
 export const timeOf = ({ day }: KeptRow, query: RowsQuery): Micros => timeOfDay(day, utc, query)
 
-export function toTransaction(row: IdentifiedRow, account: AccountRef): Transaction {
+export const toTransaction = (row: IdentifiedRow, account: AccountRef): Transaction => {
+  return { ...toFields(row, account), id: row.id, status: 'posted' }
+}
+
+/** What pending and posted rows have alike. */
+function toFields(row: KeptRow, account: AccountRef): Omit<Transaction, 'id' | 'status'> {
   const direction = isNegative(row.amount) ? 'debit' : 'credit'
   return {
-    id: row.id,
     accountId: account.id,
     accountName: account.name,
-    status: 'posted',
     date: row.day,
     datetime: null,
     description: row.description,
@@ -61,4 +66,32 @@ export function toDetails(row: KeptRow): TransactionDetails {
     extendedDescription: row.note,
     formerId: null,
   }
+}
+
+/** Banks tell days alone. */
+export const toSettling = (row: KeptRow, { currency }: AccountRef): RowSettling => ({
+  dates: { ...untoldDates, postDate: row.booked ?? null, valueDate: row.valued ?? null },
+  isForeign: row.currency !== currency,
+})
+
+/**
+ * The pending rows of an account (reading R39). Banks give them ids that change or none, so each is known by
+ * its content. @throws UpstreamError `malformed` for one that cannot be read.
+ */
+export function toPendingRows(
+  rows: readonly AnyRow[],
+  account: AccountRef,
+  query: RowsQuery,
+): readonly PendingRow[] {
+  const keys = makeContentKeys()
+  return rows.map((row) => {
+    if (!isReadable(row)) throw malformed(row.problem)
+    return {
+      key: keys([row.day, ...row.parts]),
+      row: { ...toFields(row, account), id: '', status: 'pending' },
+      time: row.day === '' ? null : timeOf(row, query),
+      dates: { ...untoldDates, valueDate: row.valued ?? null },
+      isForeign: row.currency !== account.currency,
+    }
+  })
 }

@@ -15,11 +15,20 @@ import type {
   RowsQuery,
   TransactionPage,
 } from '../port.ts'
+import type { PendingReading } from '../row-details.ts'
 import { keptAccountOf, readingLifeMs, readRows } from './account-readings.ts'
 import type { Reach } from './consent.ts'
 import { malformed } from './failures.ts'
-import { sliceKeptRows } from './kept-rows.ts'
-import { identifyRows, type PageRow, timeOf, toDetails, toTransaction } from './map-row.ts'
+import { readKeptPending, sliceKeptRows } from './kept-rows.ts'
+import {
+  identifyRows,
+  type PageRow,
+  timeOf,
+  toDetails,
+  toPendingRows,
+  toSettling,
+  toTransaction,
+} from './map-row.ts'
 
 /** Of a reading that is there already: a page costs a look at it, and no call. */
 const pageSize = 500
@@ -94,5 +103,27 @@ function toPage(
     },
     map: (index) => toTransaction(rowAt(index), account),
     details: (index) => toDetails(rowAt(index)),
+    settling: (index) => toSettling(rowAt(index), account),
+  }
+}
+
+/** They come with the rows of each account. */
+export async function readPendingRows(
+  reach: Reach,
+  query: RowsQuery,
+  call: CallContext,
+): Promise<PendingReading> {
+  const { login, accounts } = query
+  const readings = await Promise.all(
+    accounts.map(async (account) => {
+      const kept = keptAccountOf(login, account.upstreamId)
+      const { value, readAt } = await readRows(reach, login, kept, call)
+      return { rows: toPendingRows(readKeptPending(value), account, query), readAt }
+    }),
+  )
+  const asOf = Math.min(...readings.map(({ readAt }) => readAt))
+  return {
+    rows: readings.flatMap(({ rows }) => rows),
+    age: { asOf, goodUntil: asOf + readingLifeMs },
   }
 }

@@ -10,6 +10,7 @@ import { nameHolder } from './secret.ts'
 import { Row, type WireRow } from './wire.ts'
 
 export interface KeptRow {
+  /** Empty for a pending row of which no day is told. */
   readonly day: string
   /** Signed: money out is negative. */
   readonly amount: Decimal
@@ -24,6 +25,9 @@ export interface KeptRow {
   readonly class: string
   readonly transactionDate: string
   readonly postDate: string
+  /** The days as the bank told them; absent in readings that an earlier version kept. */
+  readonly booked?: string | null
+  readonly valued?: string | null
   readonly reference: string | null
   /** False: it is the bank's id of the row, which may be new at every read. */
   readonly hasOwnReference: boolean
@@ -44,6 +48,8 @@ export const isReadable = (row: AnyRow): row is KeptRow => !('problem' in row)
 export interface KeptRows {
   /** Booked ones. */
   readonly rows: readonly AnyRow[]
+  /** Those that are not booked yet, in the bank's order (reading R39). */
+  readonly pending: readonly AnyRow[]
   /** Of any status: they prove that the consent is alive. */
   readonly count: number
 }
@@ -54,14 +60,21 @@ export function keepRows(
   holder: string | null,
   note: (what: string) => void,
 ): KeptRows {
-  const rows = sent.flatMap((one): AnyRow[] => {
+  const rows: AnyRow[] = []
+  const pending: AnyRow[] = []
+  for (const one of sent) {
     const status = typeof one === 'object' && one !== null && 'status' in one ? one.status : null
-    // HOLD, PDNG, SCHD, CNCL and RJCT are not booked; a status that cannot be read must not hide a row.
-    if (typeof status === 'string' && status !== 'BOOK') return []
+    // SCHD, CNCL and RJCT are none of both; a status that cannot be read must not hide a row.
+    const isPending = status === 'PDNG' || status === 'HOLD'
+    if (typeof status === 'string' && status !== 'BOOK' && !isPending) continue
     const parsed = Row.safeParse(one)
-    return [parsed.success ? keepRow(parsed.data, holder, note) : toUnreadable(one)]
-  })
-  return { rows: dropRepeated(rows).toSorted(byDay), count: sent.length }
+    const row = parsed.success
+      ? keepRow(parsed.data, { holder, note, isPending })
+      : toUnreadable(one)
+    if (isPending) pending.push(row)
+    else rows.push(row)
+  }
+  return { rows: dropRepeated(rows).toSorted(byDay), pending, count: sent.length }
 }
 
 /** Newest first; one without a day first of all. The bank's order within a day stays. */
@@ -80,9 +93,15 @@ function toUnreadable(row: unknown): UnreadableRow {
   return { day: typeof day === 'string' ? day : null, problem: 'a transaction cannot be read' }
 }
 
-function keepRow(row: WireRow, holder: string | null, note: (what: string) => void): AnyRow {
+interface KeepOptions {
+  readonly holder: string | null
+  readonly note: (what: string) => void
+  readonly isPending: boolean
+}
+
+function keepRow(row: WireRow, { holder, note, isPending }: KeepOptions): AnyRow {
   const { booking_date: booked, value_date: valued, transaction_date: made } = row
-  const day = booked ?? valued ?? made ?? null
+  const day = booked ?? valued ?? made ?? (isPending ? '' : null)
   if (day === null) return { day, problem: 'a transaction has no date' }
   const amount = readAmount(row, note)
   if (amount === null) return { day, problem: 'the amount of a transaction is not exact' }
@@ -108,6 +127,8 @@ function keepRow(row: WireRow, holder: string | null, note: (what: string) => vo
     class: toClass(code?.code || code?.description || null, row.credit_debit_indicator),
     transactionDate: made ?? valued ?? day,
     postDate: booked ?? day,
+    booked: booked ?? null,
+    valued: valued ?? null,
     reference: row.reference_number || row.entry_reference || null,
     hasOwnReference: Boolean(row.reference_number),
     note: row.note || null,

@@ -32,6 +32,7 @@ import { deleteEndUser, identify } from './end-user.ts'
 import { makeFiskilLinking } from './linking.ts'
 import { pageSize } from './lists.ts'
 import { toBalance } from './map.ts'
+import { readPendingRows } from './pending.ts'
 import { openTransactionPage } from './reader.ts'
 import { makeFiskilWebhooks } from './webhook.ts'
 
@@ -101,6 +102,8 @@ export function makeFiskil(options: FiskilOptions): BankingAdapter {
         }
       },
     },
+
+    pending: (query, call) => readPendingRows({ client, odd }, query, call),
 
     linking: makeFiskilLinking({ client, teamId: teamId ?? clientId, odd }),
     probe: (call) => client.probe(call),

@@ -8,6 +8,7 @@ import { isNegative } from '#kernel/decimal.ts'
 import { type Micros, parseDay, parseInstant } from '#kernel/time.ts'
 import { earliestZone, timeOfDay, timeOfInstant } from '../day-time.ts'
 import type { AccountRef, PageCursor, RowsQuery, TransactionPage } from '../port.ts'
+import type { RowDates } from '../row-details.ts'
 import { toCategoryKey } from './categories.ts'
 import { toDetails } from './details.ts'
 import { malformed } from './failures.ts'
@@ -79,10 +80,14 @@ export function openTransactionPage(source: PageSource): TransactionPage {
       const { row, account } = wanted(index)
       return toDetails(row, index, account)
     },
+    settling(index) {
+      const { row, account } = wanted(index)
+      return { dates: toRowDates(row, index, query), isForeign: isForeign(row, index, account) }
+    },
   }
 }
 
-function toRow(row: unknown, index: number): Row {
+export function toRow(row: unknown, index: number): Row {
   if (!isRecord(row)) throw malformed(`transactions[${index}] is not an object`)
   return row
 }
@@ -98,7 +103,7 @@ function rowAt(rows: readonly Row[], index: number): Row {
  * id may occur under two consents, so the consent is checked first and no other field of foreign rows is
  * read.
  */
-function wantedAccount(
+export function wantedAccount(
   row: Row,
   index: number,
   arrangement: string,
@@ -122,13 +127,13 @@ function isPosted(row: Row, index: number): boolean {
   throw unreadable(index, 'status')
 }
 
-function readId(row: Row, index: number): string {
+export function readId(row: Row, index: number): string {
   const id = row.fiskil_id
   if (typeof id !== 'string' || id === '') throw unreadable(index, 'fiskil_id')
   return id
 }
 
-interface RowTime {
+export interface RowTime {
   /** The text as received. */
   readonly text: string
   readonly time: Micros
@@ -138,11 +143,18 @@ interface RowTime {
 
 /** The time of a row: posting, otherwise execution, otherwise value time. */
 function readTime(row: Row, index: number, query: RowsQuery): RowTime {
+  const time = findTime(row, index, query)
+  if (time === null) throw unreadable(index, 'posting_date_time')
+  return time
+}
+
+/** Null: the row has none of the three. */
+export function findTime(row: Row, index: number, query: RowsQuery): RowTime | null {
   const text =
     readText(row.posting_date_time, index, 'posting_date_time') ??
     readText(row.execution_date_time, index, 'execution_date_time') ??
     readText(row.value_date_time, index, 'value_date_time')
-  if (text === null) throw unreadable(index, 'posting_date_time')
+  if (text === null) return null
   const time = parseInstant(text)
   if (time !== null) return { text, time, day: null }
   const day = parseDay(text)
@@ -150,18 +162,54 @@ function readTime(row: Row, index: number, query: RowsQuery): RowTime {
   return { text, time: timeOfDay(day, earliestZone, query), day }
 }
 
-function toTransaction(
+/** The times that a row tells of its posting and of its value (reading R39). */
+export function toRowDates(row: Row, index: number, query: RowsQuery): RowDates {
+  const [posted, valued] = ['posting_date_time', 'value_date_time'].map((name) => {
+    const text = readText(row[name], index, name)
+    const time = text === null ? null : parseInstant(text)
+    if (time !== null) return { date: query.zone.dayOf(time), datetime: text }
+    const day = text === null ? null : parseDay(text)
+    if (text !== null && day === null) throw unreadable(index, name)
+    return { date: day, datetime: null }
+  })
+  return {
+    postDate: posted?.date ?? null,
+    postDatetime: posted?.datetime ?? null,
+    valueDate: valued?.date ?? null,
+    valueDatetime: valued?.datetime ?? null,
+  }
+}
+
+/** A row in another currency than that of its account. */
+export function isForeign(row: Row, index: number, account: AccountRef): boolean {
+  const currency = readText(row.currency, index, 'currency')
+  return currency !== null && currency.toUpperCase() !== account.currency
+}
+
+interface Shown {
+  readonly account: AccountRef
+  readonly query: RowsQuery
+  readonly odd: (what: string) => void
+}
+
+function toTransaction(row: Row, index: number, shown: Shown): Transaction {
+  const { query } = shown
+  const { text: datetime, time, day } = readTime(row, index, query)
+  return {
+    ...toFields(row, index, shown),
+    status: 'posted',
+    date: day ?? query.zone.dayOf(time),
+    datetime,
+  }
+}
+
+/** What pending and posted rows have alike. @throws UpstreamError `malformed` (reading R23). */
+export function toFields(
   row: Row,
   index: number,
-  context: {
-    readonly account: AccountRef
-    readonly query: RowsQuery
-    readonly odd: (what: string) => void
-  },
-): Transaction {
-  const { account, query } = context
+  { account, odd }: Omit<Shown, 'query'>,
+): Omit<Transaction, 'status' | 'date' | 'datetime'> {
   const text = (name: string) => readText(row[name], index, name)
-  const { text: datetime, time, day } = readTime(row, index, query)
   const amount = readAmount(row.amount)
   if (amount === undefined || amount === null) throw unreadable(index, 'amount')
   // BPAY rows have a biller instead of a merchant; showing it as the merchant is our own choice.
@@ -170,13 +218,10 @@ function toTransaction(
     id: readId(row, index),
     accountId: account.id,
     accountName: account.name,
-    status: 'posted',
-    date: day ?? query.zone.dayOf(time),
-    datetime,
     description: text('description') ?? text('reference') ?? merchantName ?? '',
     amount,
     direction: isNegative(amount) ? 'debit' : 'credit',
-    category: readCategory(row, index, context.odd),
+    category: readCategory(row, index, odd),
     merchantName,
     merchantCategoryCode: text('merchant_category_code'),
   }

@@ -106,7 +106,8 @@ async function readAccounts(
   const query = new URLSearchParams({
     version: '2',
     'start-date': String(startSeconds),
-    ...(endSeconds === null ? {} : { 'end-date': String(endSeconds) }),
+    // The one reading that everything shares has pending rows too (readings R36, R39).
+    ...(endSeconds === null ? { pending: '1' } : { 'end-date': String(endSeconds) }),
     ...(accountId === null ? {} : { account: accountId }),
   })
   const basic = Buffer.from(`${access.user}:${access.password}`).toString('base64')

@@ -26,7 +26,7 @@ import {
 } from './consent.ts'
 import { balanceTime, statusOf, toBalance, toConnections } from './map.ts'
 import { ownKey } from './own-key.ts'
-import { makeTransactionReader } from './reader.ts'
+import { makeTransactionReader, readPendingRows } from './reader.ts'
 import { secretOf } from './secret.ts'
 
 /** Makes the adapter; it owns connection pools until `close`. */
@@ -84,6 +84,7 @@ export function makeSimplefin(options: SimplefinOptions): BankingAdapter {
     },
     balances,
     transactions: makeTransactionReader(reach),
+    pending: (query, call) => readPendingRows(reach, query, call),
     probe: (call) => client.probe(call),
     close: () => client.close(),
   }

@@ -2,11 +2,12 @@
 import type { Transaction } from '#contract/resources.ts'
 import { type Decimal, isNegative, parseDecimal } from '#kernel/decimal.ts'
 import type { UserId } from '#kernel/ids.ts'
-import { getZone, type Micros, toIso, toMicros } from '#kernel/time.ts'
+import { getZone, type Micros, toIso, toMicros, type Zone } from '#kernel/time.ts'
 import { timeOfDay, timeOfInstant } from '../day-time.ts'
 import { categoryOfMerchant } from '../merchant-category.ts'
 import type { AccountRef, RowsQuery, TransactionDetails } from '../port.ts'
-import { makeRowIdentity } from '../row-identity.ts'
+import { type PendingRow, type RowSettling, untoldDates } from '../row-details.ts'
+import { makeContentKeys, makeRowIdentity } from '../row-identity.ts'
 import { isPending, readRows, type WireAccount, type WireRow } from './account-set.ts'
 import { malformed } from './failures.ts'
 
@@ -73,7 +74,7 @@ function readAmount({ amount }: WireRow): Decimal {
 }
 
 /** The time by which a row is in a window or not (readings R16, R16a). */
-export function timeOf({ posted }: WireRow, query: RowsQuery): Micros {
+export function timeOf({ posted }: Pick<WireRow, 'posted'>, query: RowsQuery): Micros {
   if (isDayStamp(posted)) return timeOfDay(utcDay(posted), utc, query)
   return timeOfInstant(toMicros(posted * 1000), utc, query.window)
 }
@@ -84,16 +85,22 @@ export function toTransaction(
   account: AccountRef,
   { zone }: RowsQuery,
 ): Transaction {
+  const fields = toFields(row, account)
+  return { ...fields, id: row.id, status: 'posted', date: dayOf(row.posted, zone) }
+}
+
+const dayOf = (at: number, zone: Zone): string =>
+  isDayStamp(at) ? utcDay(at) : zone.dayOf(toMicros(at * 1000))
+
+/** What pending and posted rows have alike. */
+function toFields(row: WireRow, account: AccountRef): Omit<Transaction, 'id' | 'status' | 'date'> {
   const amount = readAmount(row)
   const direction = isNegative(amount) ? 'debit' : 'credit'
   const code = row.mcc ?? null
   const isCode = code !== null && /^\d{4}$/.test(code)
   return {
-    id: row.id,
     accountId: account.id,
     accountName: account.name,
-    status: 'posted',
-    date: isDayStamp(row.posted) ? utcDay(row.posted) : zone.dayOf(toMicros(row.posted * 1000)),
     datetime: instantOf(row),
     description: row.memo || row.description || '',
     amount,
@@ -102,6 +109,43 @@ export function toTransaction(
     merchantName: row.payee || null,
     merchantCategoryCode: isCode ? code : null,
   }
+}
+
+export function toSettling({ posted }: WireRow, { zone }: RowsQuery): RowSettling {
+  const postDatetime = isDayStamp(posted) ? null : toIso(posted * 1000)
+  return { dates: { ...untoldDates, postDate: dayOf(posted, zone), postDatetime } }
+}
+
+/**
+ * The pending rows of these accounts (reading R39). They have ids that other rows get, too, so each is known
+ * by its content; a time is that of the purchase, or a day for which it is announced.
+ */
+export function toPendingRows(
+  accounts: readonly (readonly [AccountRef, WireAccount])[],
+  query: RowsQuery,
+): readonly PendingRow[] {
+  const keys = makeContentKeys()
+  return accounts.flatMap(([ref, account]) =>
+    readRows(account)
+      .filter(isPending)
+      .map((row): PendingRow => {
+        const { transacted_at: made, posted, description, memo } = row
+        const at = [made, posted].find((one) => typeof one === 'number' && one > 0) ?? null
+        const fields = toFields(row, ref)
+        return {
+          key: keys([account.id, at, fields.amount, description ?? '', memo ?? '']),
+          row: {
+            ...fields,
+            id: '',
+            status: 'pending',
+            date: at === null ? '' : dayOf(at, query.zone),
+          },
+          time: at === null ? null : timeOf({ posted: at }, query),
+          dates: untoldDates,
+          isForeign: false,
+        }
+      }),
+  )
 }
 
 /** A time of day, where the bank gave one. */

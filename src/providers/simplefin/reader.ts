@@ -16,17 +16,27 @@ import type {
   RowsQuery,
   TransactionPage,
 } from '../port.ts'
+import type { PendingReading } from '../row-details.ts'
 import {
   findAccount,
   type Reach,
   readingLifeMs,
+  readNewest,
   readSet,
   startOf,
   todayOf,
   windowDays,
 } from './consent.ts'
 import { balanceTime } from './map.ts'
-import { type IdentifiedRow, identifyRows, timeOf, toDetails, toTransaction } from './map-row.ts'
+import {
+  type IdentifiedRow,
+  identifyRows,
+  timeOf,
+  toDetails,
+  toPendingRows,
+  toSettling,
+  toTransaction,
+} from './map-row.ts'
 
 /** How far back rows are looked for: banks give 60 to 90 days, and the server keeps what it collected. */
 const historyDays = 730
@@ -82,6 +92,23 @@ export function makeTransactionReader(reach: Reach): RowReader<TransactionPage> 
     overlap: 0,
     read,
     open: (query, _cursor, body) => toPage(query, JSON.parse(Buffer.from(body).toString()), body),
+  }
+}
+
+/** They come with the newest window. */
+export async function readPendingRows(
+  reach: Reach,
+  query: RowsQuery,
+  call: CallContext,
+): Promise<PendingReading> {
+  const { set, readAt } = await readNewest(reach, query.login, call)
+  const accounts = query.accounts.map(
+    (account) => [account, findAccount(set, query.connection, account)] as const,
+  )
+  const times = accounts.map(([, account]) => balanceTime(account, readAt) ?? readAt)
+  return {
+    rows: toPendingRows(accounts, query),
+    age: { asOf: Math.min(readAt, ...times), goodUntil: readAt + readingLifeMs },
   }
 }
 
@@ -143,5 +170,6 @@ function toPage(query: RowsQuery, { rows, ...held }: Held, body: Uint8Array): Tr
       const { row, account } = rowAt(index)
       return toDetails(row, account)
     },
+    settling: (index) => toSettling(rowAt(index).row, query),
   }
 }

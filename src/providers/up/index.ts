@@ -85,6 +85,7 @@ export function makeUp(options: UpOptions): BankingAdapter {
     callsLeft: (login) => client.callsLeft(tokenOf(login)),
     balances,
     transactions: makeTransactionReader(client, note),
+    pending: 'among',
     probe: (call) => client.probe(call),
     close: () => client.close(),
   }

@@ -8,6 +8,7 @@ import { upstreamId } from '#kernel/ids.ts'
 import { type Micros, parseInstant, type Zone } from '#kernel/time.ts'
 import { hideNumbers } from '../account-number.ts'
 import type { AccountRef, DiscoveredAccount, DiscoveredConnection } from '../port.ts'
+import { type RowSettling, untoldDates } from '../row-details.ts'
 import { toShownText } from '../shown-text.ts'
 import { toCategoryKey } from './categories.ts'
 import { malformed } from './failures.ts'
@@ -223,11 +224,28 @@ function frame(row: WireRow, { account, zone }: Shown) {
   return {
     accountId: account.id,
     accountName: account.name,
-    status: 'posted',
+    status: statusOf(row) === 'HELD' ? 'pending' : 'posted',
     date: zone.dayOf(time),
     datetime: text,
     merchantCategoryCode: null,
   } as const
+}
+
+/**
+ * When a row settled, and what it replaced: a hold settles under its own id, and `holdInfo` says for good
+ * that there was one (reading R39). Of a cashback nothing was ever held.
+ */
+export function toSettling(row: WireRow, zone: Zone, isCashback: boolean): RowSettling {
+  const text = readField(row.attributes, 'settledAt')
+  const time = typeof text === 'string' ? parseInstant(text) : null
+  const isSettled = statusOf(row) === 'SETTLED'
+  if (isSettled && time === null) throw malformed('a settled transaction has no time of settlement')
+  const dates =
+    typeof text === 'string' && time !== null
+      ? { ...untoldDates, postDate: zone.dayOf(time), postDatetime: text }
+      : untoldDates
+  const wasHeld = isSettled && !isCashback && isPresent(row, 'holdInfo')
+  return { dates, replaces: wasHeld ? idOf(row) : null }
 }
 
 function toTransfer(amount: Decimal): Transaction['category'] {

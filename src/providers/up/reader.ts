@@ -1,6 +1,7 @@
 /**
- * Reads Up's settled transactions page by page, newest first: 100 rows each and an opaque cursor. Rows are
- * parsed once and mapped only when requested. A cashback is an attribute of its payment and becomes a row of
+ * Reads Up's transactions page by page, newest first: 100 rows each and an opaque cursor. Those that are held
+ * stand among the settled ones, where they are wanted (reading R39). Rows are parsed once and mapped only
+ * when requested. A cashback is an attribute of its payment and becomes a row of
  * its own after it.
  */
 import assert from 'node:assert/strict'
@@ -29,6 +30,7 @@ import {
   timeOf,
   toCashback,
   toCashbackId,
+  toSettling,
   toTransaction,
 } from './map.ts'
 
@@ -58,7 +60,7 @@ export function makeTransactionReader(client: UpClient, note: Note): RowReader<T
     const token = tokenOf(query.login)
     const { since, until, after } = toPlace(query, cursor)
     const filters = {
-      'filter[status]': 'SETTLED',
+      ...(query.pending === undefined ? { 'filter[status]': 'SETTLED' } : {}),
       ...(since === null ? {} : { 'filter[since]': since }),
       ...(until === null ? {} : { 'filter[until]': until }),
     }
@@ -99,7 +101,7 @@ function toBound(ms: number): string {
 /** A row that is served, or the cashback of one. */
 interface Entry {
   readonly row: WireRow
-  /** Null: it has not settled, or its account was not requested (a closed saver's, too). */
+  /** Null: it is not wanted, or its account was not requested (a closed saver's, too). */
   readonly account: AccountRef | null
   readonly isCashback: boolean
 }
@@ -113,9 +115,13 @@ function openPage(query: RowsQuery, place: Place, body: Uint8Array, note: Note):
     query.accounts.map((account) => [account.upstreamId, account]),
   )
   const entries = page.rows.flatMap((row): readonly Entry[] => {
-    const account = isSettled(row, note) ? (accounts.get(accountOf(row)) ?? null) : null
+    const status = readStatus(row, note)
+    const isWanted = status === 'SETTLED' || (status === 'HELD' && query.pending !== undefined)
+    const account = isWanted ? (accounts.get(accountOf(row)) ?? null) : null
     const entry = { row, account, isCashback: false }
-    return account !== null && hasCashback(row) ? [entry, { ...entry, isCashback: true }] : [entry]
+    // A cashback is paid when its payment settles.
+    const isPaid = account !== null && status === 'SETTLED' && hasCashback(row)
+    return isPaid ? [entry, { ...entry, isCashback: true }] : [entry]
   })
 
   function entryAt(index: number): Entry {
@@ -153,11 +159,15 @@ function openPage(query: RowsQuery, place: Place, body: Uint8Array, note: Note):
       const { row, isCashback } = wanted(index)
       return isCashback ? toCashbackDetails(row) : toDetails(row)
     },
+    settling(index) {
+      const { row, isCashback } = wanted(index)
+      return toSettling(row, query.zone, isCashback)
+    },
   }
 }
 
-function isSettled(row: WireRow, note: Note): boolean {
+function readStatus(row: WireRow, note: Note): string {
   const status = statusOf(row)
   if (status !== 'SETTLED' && status !== 'HELD') note('unknown transaction status')
-  return status === 'SETTLED'
+  return status
 }
