@@ -138,8 +138,9 @@ export function toPendingWire(
     _account: account._id,
     _connection: account.connection._id,
     _user: person.user._id,
-    date: row.date,
-    updated_at: row.updated_at,
+    // The day of the purchase; that of the posting is not known yet.
+    date: row.seenFrom ?? row.date,
+    updated_at: row.seenFrom ?? row.updated_at,
     description: row.description,
     amount: numberToken(row.amount),
     type: row.type,

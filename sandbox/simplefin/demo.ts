@@ -131,7 +131,7 @@ function listLives(
   }
 }
 
-/** A purchase of every day that is pending for a day, in both forms in which servers write that. */
+/** A purchase of every day that is pending until its noon, in both forms in which servers write that. */
 function makePending(make: MakeAccount, clock: Clock): SimplefinConnection {
   const account = make('pending.checking', { name: 'Checking (2468)' })
   const today = Math.floor(clock.now() / dayMs)
@@ -140,6 +140,7 @@ function makePending(make: MakeAccount, clock: Clock): SimplefinConnection {
     account.rows.push({
       id: toId('TRN', `pending ${day}`),
       postedAt,
+      seenAt: postedAt - dayMs / 2,
       settlesAt: postedAt,
       pendingForm: day % 2 === 0 ? 'mark' : 'zero',
       amount: cents(-1000 - (day % 90)),

@@ -12,6 +12,8 @@ export interface SimplefinRow {
   postedAt: number
   /** Pending until then; absent: it was never pending. */
   settlesAt?: number
+  /** Hidden before; absent: seen as soon as it is there. */
+  seenAt?: number
   /** A pending row is sent with `pending: true`, or with `posted: 0` alone. */
   pendingForm?: 'mark' | 'zero'
   transactedAt?: number

@@ -130,7 +130,7 @@ function listRows(
   return rows
     .filter((row) => {
       if (row.postedAt > now && row.settlesAt === undefined) return false
-      if (isPendingAt(row, now)) return hasPending
+      if (isPendingAt(row, now)) return hasPending && now >= (row.seenAt ?? 0)
       return row.postedAt >= start && (end === null || row.postedAt < end)
     })
     .toSorted((one, other) => one.postedAt - other.postedAt)

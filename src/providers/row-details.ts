@@ -34,6 +34,9 @@ export interface RowDates {
   readonly valueDatetime: string | null
 }
 
+/** In what pending and posted rows differ when they are mapped. */
+export type RowFrame = Pick<Transaction, 'status' | 'date' | 'datetime'>
+
 /** What a posted row has with `includePending` besides. */
 export interface RowSettling {
   readonly dates: RowDates

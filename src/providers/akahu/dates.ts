@@ -24,8 +24,6 @@ export interface RowDate {
   readonly time: Micros
   /** The day that is shown. */
   readonly day: string
-  /** Only the day was told. */
-  readonly isDay: boolean
 }
 
 /** Parses `date` fields for one user; null for text that is not an instant with a day in every zone. */
@@ -48,12 +46,14 @@ function readDate(text: string, reader: Reader): RowDate | null {
   if (stamp === null || stamp < earliest || stamp > latest) return null
   const day = dayMeant(stamp)
   return day === null
-    ? {
-        time: timeOfInstant(stamp, newZealand, reader.window),
-        day: reader.zone.dayOf(stamp),
-        isDay: false,
-      }
-    : { time: timeOfDay(day, newZealand, reader), day, isDay: true }
+    ? { time: timeOfInstant(stamp, newZealand, reader.window), day: reader.zone.dayOf(stamp) }
+    : { time: timeOfDay(day, newZealand, reader), day }
+}
+
+/** True for a stamp that means a day and no time. */
+export function isDayStamp(text: string): boolean {
+  const stamp = parseInstant(text)
+  return stamp !== null && stamp >= earliest && stamp <= latest && dayMeant(stamp) !== null
 }
 
 /** The New Zealand day whose first instant this is, or null. */

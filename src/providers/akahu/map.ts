@@ -19,7 +19,7 @@ import type { AccountRef, DiscoveredAccount, DiscoveredConnection } from '../por
 import { type RowSettling, untoldDates } from '../row-details.ts'
 import { loginOf, type WireAccount } from './accounts.ts'
 import { fromNzfcc, fromType, isKnownCode } from './categories.ts'
-import type { RowDate } from './dates.ts'
+import { isDayStamp, type RowDate } from './dates.ts'
 import { malformed } from './failures.ts'
 
 /** Reports a value that is not in the known lists, without its row. */
@@ -180,26 +180,31 @@ export function toTransaction(
 ): Transaction {
   const { _id: id } = row
   if (typeof id !== 'string' || id === '') throw malformed('a transaction has no id')
-  return { ...toFields(row, account, readDate, note), id, status: 'posted' }
+  return toRow(row, { account, id, status: 'posted', readDate, note })
 }
 
-/** What pending and posted rows have alike. @throws UpstreamError `malformed` (reading R23). */
-export function toFields(
+/** A pending or posted row. @throws UpstreamError `malformed` (reading R23). */
+export function toRow(
   row: WireRow,
-  account: AccountRef,
-  readDate: (date: unknown) => RowDate | null,
-  note: Note,
-): Omit<Transaction, 'id' | 'status'> {
+  shown: Pick<Transaction, 'id' | 'status'> & {
+    readonly account: AccountRef
+    readonly readDate: (date: unknown) => RowDate | null
+    readonly note: Note
+  },
+): Transaction {
+  const { account, id, status, readDate, note } = shown
   const { date, description } = row
-  const shown = readDate(date)
+  const found = readDate(date)
   const amount = readNumber(row.amount)
-  if (typeof date !== 'string' || shown === null) throw malformed('a transaction has no date')
+  if (typeof date !== 'string' || found === null) throw malformed('a transaction has no date')
   if (amount === null) throw malformed('the amount of a transaction is not a number')
   if (typeof description !== 'string') throw malformed('a transaction has no description')
   return {
+    id,
     accountId: account.id,
     accountName: account.name,
-    date: shown.day,
+    status,
+    date: found.day,
     datetime: date,
     description,
     amount,
@@ -215,7 +220,11 @@ export function toSettling(row: WireRow, readDate: (date: unknown) => RowDate | 
   const { date } = row
   const shown = readDate(date)
   if (typeof date !== 'string' || shown === null) throw malformed('a transaction has no date')
-  const dates = { ...untoldDates, postDate: shown.day, postDatetime: shown.isDay ? null : date }
+  const dates = {
+    ...untoldDates,
+    postDate: shown.day,
+    postDatetime: isDayStamp(date) ? null : date,
+  }
   return { dates, isForeign: isForeign(row) }
 }
 

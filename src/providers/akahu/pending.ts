@@ -9,7 +9,7 @@ import { makeContentKeys } from '../row-identity.ts'
 import type { AkahuClient, AkahuRequest } from './client.ts'
 import { makeDateReader } from './dates.ts'
 import { malformed } from './failures.ts'
-import { isForeign, type Note, toFields, type WireRow } from './map.ts'
+import { isForeign, type Note, toRow, type WireRow } from './map.ts'
 import { checkStranger, readEnvelope, readNext } from './reader.ts'
 import { tokensOf } from './tokens.ts'
 
@@ -83,13 +83,13 @@ function toPending(
   keys: ReturnType<typeof makeContentKeys>,
 ): PendingRow {
   const { account, readDate, note } = shown
-  const fields = toFields(row, account, readDate, note)
+  const mapped = toRow(row, { account, id: '', status: 'pending', readDate, note })
   const found = readDate(row.date)
   if (found === null) throw malformed('a transaction has no date')
   const type = typeof row.type === 'string' ? row.type : ''
   return {
-    key: keys([account.id, fields.datetime, fields.amount, fields.description, type]),
-    row: { ...fields, id: '', status: 'pending' },
+    key: keys([account.id, mapped.datetime, mapped.amount, mapped.description, type]),
+    row: mapped,
     time: found.time,
     dates: untoldDates,
     isForeign: isForeign(row),

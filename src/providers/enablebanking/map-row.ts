@@ -34,16 +34,21 @@ const utc = getZone('UTC')
 /** The time by which a row is in a window or not (reading R16a): banks tell days alone. */
 export const timeOf = ({ day }: KeptRow, query: RowsQuery): Micros => timeOfDay(day, utc, query)
 
-export const toTransaction = (row: IdentifiedRow, account: AccountRef): Transaction => {
-  return { ...toFields(row, account), id: row.id, status: 'posted' }
-}
+export const toTransaction = (row: IdentifiedRow, account: AccountRef): Transaction =>
+  toRow(row, account, { id: row.id, status: 'posted' })
 
-/** What pending and posted rows have alike. */
-function toFields(row: KeptRow, account: AccountRef): Omit<Transaction, 'id' | 'status'> {
+/** A pending or posted row. */
+function toRow(
+  row: KeptRow,
+  account: AccountRef,
+  { id, status }: Pick<Transaction, 'id' | 'status'>,
+): Transaction {
   const direction = isNegative(row.amount) ? 'debit' : 'credit'
   return {
+    id,
     accountId: account.id,
     accountName: account.name,
+    status,
     date: row.day,
     datetime: null,
     description: row.description,
@@ -88,7 +93,7 @@ export function toPendingRows(
     if (!isReadable(row)) throw malformed(row.problem)
     return {
       key: keys([row.day, ...row.parts]),
-      row: { ...toFields(row, account), id: '', status: 'pending' },
+      row: toRow(row, account, { id: '', status: 'pending' }),
       time: row.day === '' ? null : timeOf(row, query),
       dates: { ...untoldDates, valueDate: row.valued ?? null },
       isForeign: row.currency !== account.currency,

@@ -70,12 +70,14 @@ function toPending(
   const found = findTime(row, index, query)
   return {
     key: readId(row, index),
-    row: {
-      ...toFields(row, index, shown),
-      status: 'pending',
-      date: found === null ? '' : (found.day ?? query.zone.dayOf(found.time)),
-      datetime: found?.text ?? null,
-    },
+    row: toFields(row, index, {
+      ...shown,
+      frame: {
+        status: 'pending',
+        date: found === null ? '' : (found.day ?? query.zone.dayOf(found.time)),
+        datetime: found?.text ?? null,
+      },
+    }),
     time: found?.time ?? null,
     dates: toRowDates(row, index, query),
     isForeign: isForeign(row, index, account),

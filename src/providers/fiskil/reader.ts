@@ -8,7 +8,7 @@ import { isNegative } from '#kernel/decimal.ts'
 import { type Micros, parseDay, parseInstant } from '#kernel/time.ts'
 import { earliestZone, timeOfDay, timeOfInstant } from '../day-time.ts'
 import type { AccountRef, PageCursor, RowsQuery, TransactionPage } from '../port.ts'
-import type { RowDates } from '../row-details.ts'
+import type { RowDates, RowFrame } from '../row-details.ts'
 import { toCategoryKey } from './categories.ts'
 import { toDetails } from './details.ts'
 import { malformed } from './failures.ts'
@@ -195,20 +195,16 @@ interface Shown {
 function toTransaction(row: Row, index: number, shown: Shown): Transaction {
   const { query } = shown
   const { text: datetime, time, day } = readTime(row, index, query)
-  return {
-    ...toFields(row, index, shown),
-    status: 'posted',
-    date: day ?? query.zone.dayOf(time),
-    datetime,
-  }
+  const date = day ?? query.zone.dayOf(time)
+  return toFields(row, index, { ...shown, frame: { status: 'posted', date, datetime } })
 }
 
 /** What pending and posted rows have alike. @throws UpstreamError `malformed` (reading R23). */
 export function toFields(
   row: Row,
   index: number,
-  { account, odd }: Omit<Shown, 'query'>,
-): Omit<Transaction, 'status' | 'date' | 'datetime'> {
+  { account, odd, frame }: Omit<Shown, 'query'> & { readonly frame: RowFrame },
+): Transaction {
   const text = (name: string) => readText(row[name], index, name)
   const amount = readAmount(row.amount)
   if (amount === undefined || amount === null) throw unreadable(index, 'amount')
@@ -218,6 +214,7 @@ export function toFields(
     id: readId(row, index),
     accountId: account.id,
     accountName: account.name,
+    ...frame,
     description: text('description') ?? text('reference') ?? merchantName ?? '',
     amount,
     direction: isNegative(amount) ? 'debit' : 'credit',

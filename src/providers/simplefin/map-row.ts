@@ -85,22 +85,28 @@ export function toTransaction(
   account: AccountRef,
   { zone }: RowsQuery,
 ): Transaction {
-  const fields = toFields(row, account)
-  return { ...fields, id: row.id, status: 'posted', date: dayOf(row.posted, zone) }
+  return toRow(row, account, { id: row.id, status: 'posted', date: dayOf(row.posted, zone) })
 }
 
 const dayOf = (at: number, zone: Zone): string =>
   isDayStamp(at) ? utcDay(at) : zone.dayOf(toMicros(at * 1000))
 
-/** What pending and posted rows have alike. */
-function toFields(row: WireRow, account: AccountRef): Omit<Transaction, 'id' | 'status' | 'date'> {
+/** A pending or posted row. */
+function toRow(
+  row: WireRow,
+  account: AccountRef,
+  { id, status, date }: Pick<Transaction, 'id' | 'status' | 'date'>,
+): Transaction {
   const amount = readAmount(row)
   const direction = isNegative(amount) ? 'debit' : 'credit'
   const code = row.mcc ?? null
   const isCode = code !== null && /^\d{4}$/.test(code)
   return {
+    id,
     accountId: account.id,
     accountName: account.name,
+    status,
+    date,
     datetime: instantOf(row),
     description: row.memo || row.description || '',
     amount,
@@ -131,15 +137,11 @@ export function toPendingRows(
       .map((row): PendingRow => {
         const { transacted_at: made, posted, description, memo } = row
         const at = [made, posted].find((one) => typeof one === 'number' && one > 0) ?? null
-        const fields = toFields(row, ref)
+        const date = at === null ? '' : dayOf(at, query.zone)
+        const mapped = toRow(row, ref, { id: '', status: 'pending', date })
         return {
-          key: keys([account.id, at, fields.amount, description ?? '', memo ?? '']),
-          row: {
-            ...fields,
-            id: '',
-            status: 'pending',
-            date: at === null ? '' : dayOf(at, query.zone),
-          },
+          key: keys([account.id, at, mapped.amount, description ?? '', memo ?? '']),
+          row: mapped,
           time: at === null ? null : timeOf({ posted: at }, query),
           dates: untoldDates,
           isForeign: false,
