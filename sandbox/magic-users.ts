@@ -58,7 +58,7 @@ export const magicUsers = [
   user('throttled', `${unavailable} are 503 with the provider’s own wait`),
   user('outage', `${unavailable} are 503; after three of them the breaker opens (transactions)`),
   user('malformed', 'a row that cannot be read: the request is 503, never a list without it'),
-  user('pending', 'pending rows are left out, and appear once they post'),
+  user('pending', 'pending rows, shown with `includePending` only, and appear once they post'),
   user('foreign', 'currencies of other countries'),
   user('decimals', 'coins with no, three and four digits, every digit kept'),
   user('twins', 'identical rows that are two, not one'),

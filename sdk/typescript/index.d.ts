@@ -119,7 +119,7 @@ export declare class Tributary {
         apiKey: string;
     };
 }
-export type TransactionsQuery = {
+export type RowsQuery = {
     connectionId: string;
     accountId?: string;
     from?: DateInput;
@@ -127,11 +127,14 @@ export type TransactionsQuery = {
     limit?: number;
     offset?: number;
 };
+export type TransactionsQuery = RowsQuery & {
+    includePending?: boolean;
+};
 export type HoldingsQuery = {
     connectionId: string;
     accountId?: string;
     accountIds?: readonly string[];
 };
-export type TradesQuery = TransactionsQuery & {
+export type TradesQuery = RowsQuery & {
     accountIds?: readonly string[];
 };

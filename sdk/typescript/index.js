@@ -123,9 +123,10 @@ export class Tributary {
 }
 
 /**
- * @typedef {{ connectionId: string, accountId?: string, from?: DateInput, to?: DateInput, limit?: number, offset?: number }} TransactionsQuery
+ * @typedef {{ connectionId: string, accountId?: string, from?: DateInput, to?: DateInput, limit?: number, offset?: number }} RowsQuery
+ * @typedef {RowsQuery & { includePending?: boolean }} TransactionsQuery
  * @typedef {{ connectionId: string, accountId?: string, accountIds?: readonly string[] }} HoldingsQuery
- * @typedef {TransactionsQuery & { accountIds?: readonly string[] }} TradesQuery
+ * @typedef {RowsQuery & { accountIds?: readonly string[] }} TradesQuery
  */
 
 /**
@@ -250,6 +251,7 @@ function toText(name, value) {
     return value.map((item) => toText(name, item)).join(',')
   if (typeof value === 'string' && value !== '') return value
   if (typeof value === 'number' && Number.isSafeInteger(value)) return String(value)
+  if (typeof value === 'boolean') return String(value)
   throw new TypeError(`${name} cannot be ${JSON.stringify(value)}`)
 }
 

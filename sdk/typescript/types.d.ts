@@ -164,15 +164,15 @@ export interface Balance {
   readonly currency: string | null
 }
 
-/** A posted bank transaction. */
+/** A bank transaction: posted, or pending where that was asked for. */
 export interface Transaction {
-  /** Opaque id at the provider: any text, not a UUID. */
+  /** Opaque id at the provider: any text, not a UUID. Of a pending row `pending_…`. */
   readonly id: string
   /** Id of the account. */
   readonly accountId: string
   /** Account name. */
   readonly accountName: string
-  /** Only `posted` is emitted. */
+  /** `posted`; with `includePending=true` also `pending`. */
   readonly status: string
   /** The day in the user's time zone. */
   readonly date: string
@@ -210,6 +210,16 @@ export interface Transaction {
   readonly merchantName: string | null
   /** MCC, where known. */
   readonly merchantCategoryCode: string | null
+  /** The day of the posting; null: the provider does not say. Only with `includePending=true`. */
+  readonly postDate?: string | null
+  /** The time of the posting as sent; null: only a day, or nothing. Only with `includePending=true`. */
+  readonly postDatetime?: string | null
+  /** The day from which it counts; null: the provider does not say. Only with `includePending=true`. */
+  readonly valueDate?: string | null
+  /** The time from which it counts as sent; null likewise. Only with `includePending=true`. */
+  readonly valueDatetime?: string | null
+  /** Of a posted row: the id of the pending row that it replaced, where the provider says so or exactly one fits. Only with `includePending=true`. */
+  readonly supersedes?: string
 }
 
 /** A position in a brokerage account. */

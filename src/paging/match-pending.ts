@@ -72,7 +72,7 @@ const mostDaysApart = 10
 export const memoryLifeMs = mostDaysApart * 86_400_000
 /** How far back posted rows are looked at. */
 export const reachDays = 30
-/** Of an account with more pending rows nothing is remembered, and of a row with more that fit nothing said. */
+/** An account with more pending rows is not remembered, and a row with more that fit is doubtful. */
 const [mostSeen, mostBefore] = [500, 64]
 
 /** The memory after this sight. */

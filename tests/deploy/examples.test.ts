@@ -62,7 +62,7 @@ const access = () => ({
 })
 
 function argumentsOf(name: string): string[] {
-  if (name === 'poll-balances.ts') return ['2']
+  if (name === 'poll-balances.ts' || name === 'follow-pending.ts') return ['2']
   // The account of the printed request has rows for several windows.
   const [, accountId = ''] = /[?&]accountId=([\w-]+)/.exec(welcome) ?? []
   return name === 'sum-an-account.ts' ? [accountId] : []
@@ -72,6 +72,7 @@ function argumentsOf(name: string): string[] {
 const expected: Readonly<Record<string, RegExp>> = {
   'ask-as-an-agent.ts':
     /^tools: .*list_trades.*\nlist_accounts and GET \/v1\/accounts say the same$/m,
+  'follow-pending.ts': /^(?:.+ -?\d+\.\d+ is pending\n)+$/,
   'poll-balances.ts': /^(?:.+: -?\d+\.\d+ [A-Z]{3}\n)+$/,
   'sum-an-account.ts':
     /: \d{3,} transactions within a year\nin {2}\d+\.\d+\nout -\d+\.\d+\nnet -?\d+\.\d+\n$/,

@@ -1,5 +1,5 @@
 /**
- * Akahu's pending rows (docs/providers/akahu.md, Transactions): a list of their own, without ids. A row is
+ * Akahu's pending rows (docs/providers/akahu.md, Reading): a list of their own, without ids. A row is
  * known by all of its content with a number among equal ones, so one whose amount changes is another row.
  */
 import { parseExactJson } from '#kernel/json.ts'

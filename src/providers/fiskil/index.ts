@@ -74,7 +74,6 @@ export function makeFiskil(options: FiskilOptions): BankingAdapter {
     },
 
     endLogin: (login, call) => deleteEndUser(client, login, call),
-
     confirmEmpty: (login, connection, call) =>
       confirmConsent(consentOptions, { login, connection }, call),
 
@@ -104,7 +103,6 @@ export function makeFiskil(options: FiskilOptions): BankingAdapter {
     },
 
     pending: (query, call) => readPendingRows({ client, odd }, query, call),
-
     linking: makeFiskilLinking({ client, teamId: teamId ?? clientId, odd }),
     probe: (call) => client.probe(call),
     ...(secret === null ? {} : { webhooks: makeFiskilWebhooks({ secret, clock, odd }) }),

@@ -1,5 +1,5 @@
 /**
- * Fiskil's pending rows (docs/providers/fiskil.md, Transactions): a list of their own by status. They tell
+ * Fiskil's pending rows (docs/providers/fiskil.md, Reading): a list of their own by status. They tell
  * neither posting nor execution time, so a list with bounds would leave them out, and are posted under
  * another id.
  */

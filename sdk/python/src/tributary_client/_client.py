@@ -119,10 +119,11 @@ class Transactions(_Lists):
         to: DateInput | None = None,
         limit: int | None = None,
         offset: int | None = None,
+        include_pending: bool | None = None,
         timeout: float | None = None,
     ) -> Page[Transaction]:
         query: dict[str, Any] = {"connectionId": connection_id, "accountId": account_id, "from": from_, "to": to}
-        query |= {"limit": limit, "offset": offset}
+        query |= {"limit": limit, "offset": offset, "includePending": include_pending}
         return _paged(self._http, "/v1/transactions", query, Transaction.of, timeout)
 
 
@@ -284,7 +285,9 @@ def _to_text(name: str, value: Any) -> str:
         return _to_date_text(name, value)
     if isinstance(value, (list, tuple)) and value:
         return ",".join(_to_text(name, item) for item in value)
-    if isinstance(value, int) and not isinstance(value, bool):
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int):
         return str(value)
     if isinstance(value, str) and value:
         return value

@@ -239,16 +239,16 @@ class Balance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transaction:
-    """A posted bank transaction."""
+    """A bank transaction: posted, or pending where that was asked for."""
 
     id: str
-    """Opaque id at the provider: any text, not a UUID."""
+    """Opaque id at the provider: any text, not a UUID. Of a pending row `pending_…`."""
     account_id: str
     """Id of the account."""
     account_name: str
     """Account name."""
     status: str
-    """Only `posted` is emitted."""
+    """`posted`; with `includePending=true` also `pending`."""
     date: dt.date
     """The day in the user's time zone."""
     datetime: str | None
@@ -265,6 +265,16 @@ class Transaction:
     """Merchant, where known."""
     merchant_category_code: str | None
     """MCC, where known."""
+    post_date: dt.date | None = None
+    """The day of the posting; null: the provider does not say. Only with `includePending=true`."""
+    post_datetime: str | None = None
+    """The time of the posting as sent; null: only a day, or nothing. Only with `includePending=true`."""
+    value_date: dt.date | None = None
+    """The day from which it counts; null: the provider does not say. Only with `includePending=true`."""
+    value_datetime: str | None = None
+    """The time from which it counts as sent; null likewise. Only with `includePending=true`."""
+    supersedes: str | None = None
+    """Of a posted row: the id of the pending row that it replaced, where the provider says so or exactly one fits. Only with `includePending=true`."""
     raw: Mapping[str, Any]
     """As it was received, with fields that this version does not know."""
 
@@ -283,6 +293,11 @@ class Transaction:
             category=raw["category"],
             merchant_name=raw["merchantName"],
             merchant_category_code=raw["merchantCategoryCode"],
+            post_date=optional(to_date)(raw.get("postDate")),
+            post_datetime=raw.get("postDatetime"),
+            value_date=optional(to_date)(raw.get("valueDate")),
+            value_datetime=raw.get("valueDatetime"),
+            supersedes=raw.get("supersedes"),
             raw=raw,
         )
 
