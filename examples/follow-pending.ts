@@ -1,50 +1,52 @@
 /**
- * Follows pending transactions of all bank accounts until they are posted, and prints what became of each.
+ * Follows the pending transactions of one account until they are posted, and prints what became of each.
  * Pending rows are kept apart from posted ones: each answer says which there are, and `supersedes` says what
- * a posted row replaced. It exits with 1 when a row is in an answer twice.
+ * a posted row replaced. It looks FOLLOW_ROUNDS times, or on and on, and exits with 1 when an answer has a
+ * row twice.
  *
- *   TRIBUTARY_API_KEY=trib_live_… node scripts/pinned.js examples/follow-pending.ts [rounds]
+ *   TRIBUTARY_API_KEY=trib_live_… node scripts/pinned.js examples/follow-pending.ts [account id]
  */
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Account, Transaction } from '../sdk/typescript/index.js'
+import type { Transaction } from '../sdk/typescript/index.js'
 import { listBankAccounts, openClient, readArguments, readCount, run, stop } from './client.ts'
 
-const [wanted] = readArguments(1, 'follow-pending.ts [rounds]')
-const rounds = wanted === undefined ? Number.POSITIVE_INFINITY : readCount('rounds', wanted, 1)
+const [wanted] = readArguments(1, 'follow-pending.ts [account id]')
+const rounds = readCount('FOLLOW_ROUNDS', process.env.FOLLOW_ROUNDS ?? '999999999', 1)
 // Answers are kept for half an hour.
 const pauseSeconds = readCount('POLL_SECONDS', process.env.POLL_SECONDS ?? '1800', 0)
 const client = openClient()
-/** What was pending at the last look, by account and id. */
-const pending = new Map<string, Map<string, Transaction>>()
+/** What was pending at the last look. */
+let pending = new Map<string, Transaction>()
 
-/** A connection that cannot be read leaves what is known of it as it is. */
-async function look({ id, connectionId, name }: Account): Promise<void> {
-  const query = { connectionId, accountId: id, includePending: true }
-  const rows: Transaction[] = []
-  for await (const row of client.transactions.list(query)) rows.push(row)
-  assert.equal(new Set(rows.map((row) => row.id)).size, rows.length, `${name} has a row twice`)
-
-  const before = pending.get(id) ?? new Map<string, Transaction>()
+function compare(rows: readonly Transaction[]): void {
+  assert.equal(new Set(rows.map(({ id }) => id)).size, rows.length, 'a row came twice')
   const now = new Map(rows.flatMap((row) => (row.status === 'pending' ? [[row.id, row]] : [])))
   const replaced = new Map(rows.flatMap((row) => (row.supersedes ? [[row.supersedes, row]] : [])))
-  for (const [key, row] of before) {
-    if (now.has(key)) continue
-    const by = replaced.get(key)
+  for (const [id, { description, amount }] of pending) {
+    if (now.has(id)) continue
+    const by = replaced.get(id)
     const end = by === undefined ? 'is not pending any more' : `was posted as ${by.amount}`
-    console.log(`${name}: ${row.description} ${row.amount} ${end}`)
+    console.log(`${description} ${amount} ${end}`)
   }
-  for (const [key, row] of now) {
-    if (!before.has(key)) console.log(`${name}: ${row.description} ${row.amount} is pending`)
+  for (const [id, { description, amount }] of now) {
+    if (!pending.has(id)) console.log(`${description} ${amount} is pending`)
   }
-  pending.set(id, now)
+  pending = now
 }
 
 await run(async () => {
   const accounts = await listBankAccounts(client)
-  if (accounts.length === 0) stop('there is no bank account')
+  const account = wanted === undefined ? accounts[0] : accounts.find(({ id }) => id === wanted)
+  if (account === undefined)
+    stop(`there is no such bank account${wanted === undefined ? '' : `: ${wanted}`}`)
+  const { id: accountId, connectionId, name } = account
   for (let round = 1; round <= rounds; round += 1) {
     if (round > 1) await sleep(pauseSeconds * 1000)
-    for (const account of accounts) await look(account)
+    const query = { connectionId, accountId, includePending: true, limit: 500 }
+    const rows: Transaction[] = []
+    for await (const row of client.transactions.list(query)) rows.push(row)
+    compare(rows)
+    console.log(`${name}: ${rows.length} rows, ${pending.size} of them pending`)
   }
 })

@@ -62,17 +62,18 @@ const access = () => ({
 })
 
 function argumentsOf(name: string): string[] {
-  if (name === 'poll-balances.ts' || name === 'follow-pending.ts') return ['2']
+  if (name === 'poll-balances.ts') return ['2']
   // The account of the printed request has rows for several windows.
   const [, accountId = ''] = /[?&]accountId=([\w-]+)/.exec(welcome) ?? []
-  return name === 'sum-an-account.ts' ? [accountId] : []
+  return ['sum-an-account.ts', 'follow-pending.ts'].includes(name) ? [accountId] : []
 }
 
 /** What each prints when all is well. */
 const expected: Readonly<Record<string, RegExp>> = {
   'ask-as-an-agent.ts':
     /^tools: .*list_trades.*\nlist_accounts and GET \/v1\/accounts say the same$/m,
-  'follow-pending.ts': /^(?:.+ -?\d+\.\d+ is pending\n)+$/,
+  'follow-pending.ts':
+    /^(?:.+ -?\d+\.\d+ is pending\n)*(?:.+: \d+ rows, \d+ of them pending\n){2}$/,
   'poll-balances.ts': /^(?:.+: -?\d+\.\d+ [A-Z]{3}\n)+$/,
   'sum-an-account.ts':
     /: \d{3,} transactions within a year\nin {2}\d+\.\d+\nout -\d+\.\d+\nnet -?\d+\.\d+\n$/,
@@ -80,7 +81,7 @@ const expected: Readonly<Record<string, RegExp>> = {
 
 for (const name of programs) {
   test(`examples/${name} ends well on the sandbox`, async () => {
-    const environment = { ...access(), POLL_SECONDS: '0' }
+    const environment = { ...access(), POLL_SECONDS: '0', FOLLOW_ROUNDS: '2' }
     const { code, out, err } = await runExample(name, environment, ...argumentsOf(name))
     assert.equal(code, 0, err)
     assert.match(out, expected[name] ?? /^an example without an expectation$/)
