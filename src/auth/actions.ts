@@ -7,6 +7,7 @@ import { makeCreateProgram } from './programs/create-program.ts'
 import { makeRevokeProgram } from './programs/revoke-program.ts'
 import { makeRemind } from './remind.ts'
 import { makeRevokeKey } from './revoke-key.ts'
+import { makeRotateKey } from './rotate-key.ts'
 import { makeSetPlan } from './set-plan.ts'
 import { makeSetProfile } from './set-profile.ts'
 import { type Invite, makeWithdrawInvitation } from './sign-in/invite.ts'
@@ -34,6 +35,7 @@ export function makeUserActions(
     setProfile: makeSetProfile(options),
     resetSecondFactor: makeResetSecondFactor(options),
     createKey: makeCreateKey(options),
+    rotateKey: makeRotateKey(options),
     revokeKey: makeRevokeKey(options),
     createProgram: makeCreateProgram(options),
     revokeProgram: makeRevokeProgram(options),

@@ -11,6 +11,7 @@ import { instant, nameText, parseInput } from '#contract/input.ts'
 import type { UserId } from '#kernel/ids.ts'
 import type { KeyRow } from '#store/ports/keys.ts'
 import type { AuthActionOptions } from './action-options.ts'
+import { findKeyLimits, keyLimitFields } from './key-limits.ts'
 import { hasKeyExpired, type MintedKey, mintKey } from './keys.ts'
 
 /** Revoked and expired keys do not count. */
@@ -19,6 +20,7 @@ const maxActiveKeys = 20
 export const NewKeyInput = z.strictObject({
   name: nameText(1).default('API key'),
   expires: instant.nullable().default(null),
+  ...keyLimitFields,
 })
 
 /**
@@ -35,7 +37,7 @@ export type CreateKey = (
 /** Counting, inserting and the audit row are one transaction: parallel requests cannot exceed the maximum. */
 export function makeCreateKey(options: AuthActionOptions): CreateKey {
   return async (by, userId, raw, minted = mintKey()) => {
-    const { name, expires } = parseInput(NewKeyInput, raw)
+    const { name, expires, ...limits } = parseInput(NewKeyInput, raw)
     const at = options.clock.now()
     if (hasKeyExpired(expires, at)) {
       throw apiError('invalid_params', { details: ['expires: must lie in the future'] })
@@ -45,7 +47,10 @@ export function makeCreateKey(options: AuthActionOptions): CreateKey {
     const most = by.actor.kind === 'system' ? Number.POSITIVE_INFINITY : maxActiveKeys
     const row = await options.store.transact(async (tx) => {
       const made = await tx.keys.createWithin(
-        { userId, name, expiresAt: expires, prefix, hash, createdAt: at },
+        {
+          ...{ userId, name, expiresAt: expires, prefix, hash, createdAt: at },
+          ...(await findKeyLimits(tx, userId, limits)),
+        },
         most,
       )
       if (made === null) throw apiError('user_not_found')

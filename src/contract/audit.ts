@@ -93,6 +93,7 @@ const table = {
   'connections.sync': onConnection,
   'keys.create': onKey,
   'keys.revoke': onKey,
+  'keys.rotate': onKey,
   'plans.set': facts({ plan: text, status: text }, ({ plan, status }) => `${plan} ${status}`),
   'programs.claim': onProgram,
   'programs.create': onProgram,

@@ -86,8 +86,9 @@ export function makeApplicantReader(
     const forwarded = String(request.headers['x-forwarded-for'] ?? '')
     const known = connections.get(request.socket)
     if (known?.authorization === authorization && known?.forwarded === forwarded) return known
-    const visitor = toVisitor(clientAddress(request, isTrusted), tokenPrefix(authorization))
-    const credential = toCredential(authorization)
+    const address = clientAddress(request, isTrusted)
+    const visitor = toVisitor(address, tokenPrefix(authorization))
+    const credential = toCredential(authorization, address)
     const client: Known = { authorization, forwarded, credential, visitor }
     connections.set(request.socket, client)
     return client

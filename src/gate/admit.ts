@@ -9,6 +9,7 @@ import type { Caller } from '#auth/caller.ts'
 import { apiError } from '#contract/errors.ts'
 import type { Maybe, WindowState } from '#fast/port.ts'
 import type { Credential } from './credential.ts'
+import { isUsedElsewhere } from './identify.ts'
 import {
   type ClientWindows,
   isBadCredentials,
@@ -69,7 +70,8 @@ export function makeAdmission(options: AdmissionOptions): Admit {
       if (known !== null) return { kind: 'in', caller: known }
       if (credential.hash === null) return identifyCounted(options, client)
       if (good.has(credential.digest)) return identifyUncounted(options, client)
-      const name = visitor.own + credential.digest
+      // A key may allow one of two addresses that share a window (reading R43).
+      const name = `${visitor.own}${credential.address} ${credential.digest}`
       const ahead = waitedFor.get(name)
       if (ahead !== undefined) return follow(options, ahead, client)
       const admission = identifyCounted(options, client)
@@ -113,7 +115,8 @@ async function identifyUncounted(
     return { kind: 'in', caller: await options.identify.find(client.credential) }
   } catch (error) {
     if (isBadCredentials(error)) {
-      options.good.delete(client.credential.digest)
+      // A key that is used elsewhere stays good where its owner uses it.
+      if (!isUsedElsewhere(error)) options.good.delete(client.credential.digest)
       return charge(options, client, error)
     }
     return { kind: 'unknown', window: await options.throttle.peek(client.visitor), error }

@@ -11,12 +11,17 @@ export interface Credential {
   readonly hash: Uint8Array | null
   /** The hash as a string, for map keys; empty without a token. */
   readonly digest: string
+  /** Where it comes from (reading R43); empty where that is not known. */
+  readonly address: string
 }
 
-/** Reads an Authorization header; `undefined` means a request without one. */
-export function toCredential(authorization: string | undefined): Credential {
+/**
+ * Reads an Authorization header; `undefined` means a request without one.
+ * @param address of the client, behind trusted proxies.
+ */
+export function toCredential(authorization: string | undefined, address = ''): Credential {
   const bearer = readBearer(authorization)
-  if (bearer.kind !== 'token') return { bearer, hash: null, digest: '' }
+  if (bearer.kind !== 'token') return { bearer, hash: null, digest: '', address }
   const hash = hashKey(bearer.token)
-  return { bearer, hash, digest: Buffer.from(hash).toString('latin1') }
+  return { bearer, hash, digest: Buffer.from(hash).toString('latin1'), address }
 }

@@ -20,6 +20,7 @@ function open() {
     legacyUntil: null,
     grandfathered: false,
     epoch: 1,
+    limits: null,
   }
   const world = { now: 10_000, row, isRevoked: false, lookups: 0, held: Promise.resolve() }
   const identify = makeIdentify({

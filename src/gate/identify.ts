@@ -8,9 +8,11 @@ import { LRUCache } from 'lru-cache'
 import { type Caller, defaultTimezone } from '#auth/caller.ts'
 import { hasKeyExpired, isKeyShaped } from '#auth/keys.ts'
 import { allScopes } from '#auth/scopes.ts'
-import { apiError } from '#contract/errors.ts'
+import { ApiError, apiError } from '#contract/errors.ts'
+import { toReach } from '#contract/reach.ts'
 import type { Maybe } from '#fast/port.ts'
 import type { KeyId } from '#kernel/ids.ts'
+import { type IncludesAddress, makeAddressList, parseNetwork } from '#kernel/networks.ts'
 import type { Clock } from '#kernel/time.ts'
 import { rowTrustMs } from '#store/ports/changes.ts'
 import type { CallerRow, KeyStore } from '#store/ports/keys.ts'
@@ -24,6 +26,8 @@ interface Known {
   readonly caller: Caller
   readonly keyId: KeyId
   readonly expiresAt: number | null
+  /** Where its requests may come from (reading R43); null: from anywhere. */
+  readonly allowed: IncludesAddress | null
   /** The time when its lookup began. */
   readonly checkedAt: number
   /** When its use has to be recorded again. */
@@ -37,7 +41,7 @@ export interface Identify {
   recall(credential: Credential): Caller | null
   /**
    * The caller. Throws `missing_authorization`, or `invalid_token` for a key that is unknown, revoked,
-   * expired or malformed.
+   * expired, malformed, or used from an address that it does not allow.
    */
   find(credential: Credential): Maybe<Caller>
   /**
@@ -101,11 +105,14 @@ export function makeIdentify(options: IdentifyOptions): Identify {
       const now = clock.now()
       const entry = trusted(memory, credential, now)
       if (entry !== null) return accept(memory, entry, now)
+      const last = memory.known.get(digest)
+      if (last !== undefined && isTrusted(last, now)) demandAllowed(last, credential)
       // What was seen before the last lookup was seen before this one too.
-      const edition = memory.known.get(digest)?.caller.edition ?? ''
-      return lookOnce(memory, { digest, hash }, edition).then((found) =>
-        accept(memory, found, clock.now()),
-      )
+      const edition = last?.caller.edition ?? ''
+      return lookOnce(memory, { digest, hash }, edition).then((found) => {
+        demandAllowed(found, credential)
+        return accept(memory, found, clock.now())
+      })
     },
     async renew(caller, edition) {
       const token = memory.tokens.get(caller)
@@ -142,14 +149,37 @@ function makeMemory({ store, clock, onBackgroundFailure }: IdentifyOptions): Mem
   }
 }
 
-/** The entry of a key that may still be trusted; null when the key has to be looked up. */
+/**
+ * The entry of a key that may still be trusted; null when the key has to be looked up, or is used from an
+ * address that it does not allow. One that is remembered was allowed from the address of its connection.
+ */
 function trusted(memory: Memory, credential: Credential, now: number): Known | null {
   const own = memory.remembered.get(credential)
   if (own !== undefined && isTrusted(own, now)) return own
   const entry = memory.known.get(credential.digest)
-  if (entry === undefined || !isTrusted(entry, now)) return null
+  if (entry === undefined || !isTrusted(entry, now) || !isAllowed(entry, credential)) return null
   memory.remembered.set(credential, entry)
   return entry
+}
+
+class UsedElsewhere extends Error {
+  override readonly name = 'UsedElsewhere'
+}
+
+/** Whether a key was refused only because of the address that it was used from. */
+export function isUsedElsewhere(error: unknown): boolean {
+  return error instanceof ApiError && error.cause instanceof UsedElsewhere
+}
+
+function isAllowed({ allowed }: Known, { address }: Credential): boolean {
+  return allowed === null || allowed(address)
+}
+
+/** Reading R43: from another address the key is answered as one that does not exist. */
+function demandAllowed(entry: Known, credential: Credential): void {
+  if (isAllowed(entry, credential)) return
+  const cause = new UsedElsewhere('the key does not allow the address of the request')
+  throw apiError('invalid_token', { cause })
 }
 
 function accept(memory: Memory, entry: Known, now: number): Caller {
@@ -204,6 +234,7 @@ async function look(memory: Memory, token: Token, edition: string | null): Promi
     caller: edition === null ? caller : { ...caller, edition },
     keyId: row.keyId,
     expiresAt: row.expiresAt,
+    allowed: toAllowed(row),
     checkedAt,
     touchAt: (memory.touched.get(row.keyId) ?? Number.NEGATIVE_INFINITY) + touchEveryMs,
     dropped: false,
@@ -228,8 +259,13 @@ function isWithinTrust(begunAt: number, now: number): boolean {
   return age >= 0 && age < rowTrustMs
 }
 
+function toAllowed({ limits }: CallerRow): IncludesAddress | null {
+  const addresses = limits?.addresses ?? null
+  return addresses && makeAddressList(addresses.flatMap((text) => parseNetwork(text) ?? []))
+}
+
 function toCaller(row: CallerRow): Caller {
-  return {
+  const caller: Caller = {
     userId: row.userId,
     bucketId: row.keyId,
     timezone: row.timezone ?? defaultTimezone,
@@ -242,4 +278,6 @@ function toCaller(row: CallerRow): Caller {
     scopes: allScopes,
     epoch: row.epoch,
   }
+  const reach = row.limits && toReach(row.limits)
+  return reach === null ? caller : { ...caller, reach }
 }

@@ -105,13 +105,17 @@ export function disabledLetter(about: {
 export function keyLetter(about: {
   readonly name: string
   readonly byOperator: boolean
+  readonly isRotation?: boolean | undefined
   readonly url: string
 }): LetterText {
+  const isRotation = about.isRotation === true
   const who = about.byOperator ? 'by the operator of this server' : 'in your account'
   return {
-    subject: 'A new API key was made',
+    subject: isRotation ? 'An API key has a new secret' : 'A new API key was made',
     text: join(
-      `The API key ${quote(about.name)} was made ${who}. Whoever has it can read what your plan allows.`,
+      isRotation
+        ? `The API key ${quote(about.name)} was given a new secret ${who}. Whoever has it can read what the key may see.`
+        : `The API key ${quote(about.name)} was made ${who}. Whoever has it can read what your plan allows.`,
       'If that was not you, revoke it here and change your password:',
       about.url,
     ),

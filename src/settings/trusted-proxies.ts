@@ -2,7 +2,8 @@
  * The proxies whose `X-Forwarded-For` is trusted (`TRUST_PROXY`). Only addresses and CIDRs are accepted:
  * trusting everybody would let any caller choose the address that the pre-auth limit counts (reading R6).
  */
-import { BlockList, isIP } from 'node:net'
+import { BlockList } from 'node:net'
+import { makeAddressList, type Network, parseNetwork } from '#kernel/networks.ts'
 
 export interface TrustedProxies {
   /** As given, for logs and for libraries that need a list. */
@@ -36,13 +37,13 @@ export function parseTrustedProxies(text: string): TrustedProxies | undefined {
   if (text === 'false') return noProxies
   const list = text.split(',').map((entry) => entry.trim())
   if (list.length > maxEntries) return undefined
-  const trusted = new BlockList()
+  const trusted: Network[] = []
   const shares = { ipv4: 0, ipv6: 0, publicIpv6: 0 }
   for (const entry of list) {
-    const subnet = readSubnet(entry)
+    const subnet = parseNetwork(entry)
     if (subnet === null) return undefined
     const { address, bits, family } = subnet
-    trusted.addSubnet(address, bits, family)
+    trusted.push(subnet)
     shares[family] += 2 ** -bits
     if (family === 'ipv4') continue
     shares.ipv4 += findMappedShare(subnet)
@@ -50,37 +51,13 @@ export function parseTrustedProxies(text: string): TrustedProxies | undefined {
   }
   if (Math.max(shares.ipv4, shares.ipv6) > maxShare.ofFamily) return undefined
   if (shares.publicIpv6 > maxShare.publicIpv6) return undefined
-  return { list, includes: (address) => isListed(trusted, address) }
-}
-
-interface Subnet {
-  readonly address: string
-  readonly bits: number
-  readonly family: 'ipv4' | 'ipv6'
-}
-
-function readSubnet(entry: string): Subnet | null {
-  const [address = '', prefix, ...rest] = entry.split('/')
-  const version = isIP(address)
-  // A zone (`fe80::1%eth0`) names an interface, not an address.
-  if (version === 0 || rest.length > 0 || address.includes('%')) return null
-  const family = version === 4 ? 'ipv4' : 'ipv6'
-  const most = version === 4 ? 32 : 128
-  if (prefix === undefined) return { address, bits: most, family }
-  const bits = /^\d{1,3}$/.test(prefix) ? Number(prefix) : Number.NaN
-  return bits >= 0 && bits <= most ? { address, bits, family } : null
+  return { list, includes: makeAddressList(trusted) }
 }
 
 /** An IPv6 subnet with IPv4-mapped addresses trusts these IPv4 addresses too: which part of all. */
-function findMappedShare({ address, bits }: Subnet): number {
+function findMappedShare({ address, bits }: Network): number {
   if (bits > mappedBits) return mapped.check(address, 'ipv6') ? 2 ** (mappedBits - bits) : 0
   const alone = new BlockList()
   alone.addSubnet(address, bits, 'ipv6')
   return alone.check('::ffff:0:0', 'ipv6') ? 1 : 0
-}
-
-function isListed(trusted: BlockList, address: string): boolean {
-  const version = isIP(address)
-  if (version === 0) return false
-  return trusted.check(address, version === 4 ? 'ipv4' : 'ipv6')
 }

@@ -32,6 +32,8 @@ export const MailMatter = z.discriminatedUnion('kind', [
     /** As its owner called it. */
     name: z.string(),
     byOperator: z.boolean(),
+    /** The key is an earlier one, and its secret is new. */
+    isRotation: z.boolean().optional(),
   }),
   z.object({
     kind: z.literal('agent-connected'),

@@ -124,6 +124,11 @@ export const auditSamples: { readonly [Action in AuditAction]: AuditSample<Actio
     sentence: 'Created the API key “budget”',
   },
   'keys.revoke': { details: { keyId: goneId }, subject: goneId, sentence: 'Revoked an API key' },
+  'keys.rotate': {
+    details: { keyId },
+    subject: keyId,
+    sentence: 'Gave the API key “budget” a new secret',
+  },
   'plans.set': {
     details: { plan: 'professional', status: 'past_due' },
     subject: 'professional past_due',

@@ -7,10 +7,10 @@ import { z } from 'zod'
 import { type By, mayActFor } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
 import { nameText, parseInput } from '#contract/input.ts'
-import { type ConnectionId, parseUuid, type UserId } from '#kernel/ids.ts'
+import type { UserId } from '#kernel/ids.ts'
 import type { ProgramRow } from '#store/ports/programs.ts'
-import type { StoreRows } from '#store/ports/store.ts'
 import type { AuthActionOptions } from '../action-options.ts'
+import { findOwnConnections } from '../own-rows.ts'
 import { hashSecret, mintSetupSecret } from './tokens.ts'
 
 export const setupLifeMs = 24 * 3_600_000
@@ -47,7 +47,9 @@ export function makeCreateProgram(options: AuthActionOptions): CreateProgram {
         userId,
         name,
         connections:
-          connections === undefined ? null : await findConnections(tx, userId, connections),
+          connections === undefined
+            ? null
+            : await findOwnConnections(tx, userId, { field: 'connections', ids: connections }),
         setupHash: hashSecret(secret),
         createdAt: at,
         setupUntil: at + setupLifeMs,
@@ -60,22 +62,4 @@ export function makeCreateProgram(options: AuthActionOptions): CreateProgram {
     })
     return { row, secret }
   }
-}
-
-/** What is not theirs does not exist. */
-async function findConnections(
-  tx: StoreRows,
-  userId: UserId,
-  texts: readonly string[],
-): Promise<readonly ConnectionId[]> {
-  const own = new Set((await tx.connections.list(userId)).map(({ id }) => id))
-  return [...new Set(texts)].map((text) => {
-    const id = parseUuid<ConnectionId>(text)
-    if (id === null || !own.has(id)) {
-      throw apiError('invalid_params', {
-        details: [`connections: ${text} is no connection of theirs`],
-      })
-    }
-    return id
-  })
 }

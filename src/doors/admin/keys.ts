@@ -17,6 +17,11 @@ export function makeKeyHandlers(options: AdminDoorOptions): AdminHandlers<keyof 
       const { id, name, createdAt } = row
       return { id, name, key, createdAt: toIso(createdAt) }
     },
+    async rotateKey({ key: keyId, body }) {
+      const { row, key } = await actions.rotateKey(byOperator, keyId, body)
+      const { id, name, formerUntil } = row
+      return { id, name, key, formerUntil: toIsoOrNull(formerUntil) }
+    },
     async listKeys({ user }) {
       const { id: userId } = await findUser(options, user)
       const now = clock.now()
@@ -31,6 +36,11 @@ export function makeKeyHandlers(options: AdminDoorOptions): AdminHandlers<keyof 
           expiresAt: toIsoOrNull(row.expiresAt),
           lastUsedAt: toIsoOrNull(row.lastUsedAt),
           revokedAt: toIsoOrNull(row.revokedAt),
+          scopes: row.scopes,
+          connectionIds: row.connectionIds,
+          accountIds: row.accountIds,
+          addresses: row.addresses,
+          formerUntil: toIsoOrNull(row.formerUntil),
         })),
       }
     },

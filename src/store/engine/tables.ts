@@ -68,6 +68,20 @@ export interface Tables extends EventTables, DashboardTables {
     expires_at: MomentOrNull
     revoked_at: MomentOrNull
     last_used_at: MomentOrNull
+    /** What a narrow key may see, with commas between; null: no limit of this kind. */
+    scopes: string | null
+    connection_ids: string | null
+    account_ids: string | null
+    addresses: string | null
+    /** Until when secrets from before a rotation are good. */
+    former_until: MomentOrNull
+  }
+  /** `migrations/0022_narrow_keys.sql`. */
+  readonly former_key_hashes: {
+    hash: Uint8Array
+    key_id: KeyId
+    replaced_at: Moment
+    valid_until: Moment
   }
   readonly logins: {
     id: LoginId

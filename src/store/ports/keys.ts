@@ -1,10 +1,25 @@
 /** API keys in the store: the hash, never the key itself. */
 
+import type { ReachLimits } from '#contract/reach.ts'
 import type { KeyId, UserId } from '#kernel/ids.ts'
 import type { Millis } from '#kernel/time.ts'
 import type { PlanRow } from './users.ts'
 
-export interface KeyRow {
+/** What limits a key (reading R43); null: no limit of this kind. */
+export interface KeyLimits extends ReachLimits {
+  /** Addresses and networks (CIDR) that requests may come from. */
+  readonly addresses: readonly string[] | null
+}
+
+/** The limits of a key that sees everything. */
+export const noLimits: KeyLimits = Object.freeze({
+  scopes: null,
+  connectionIds: null,
+  accountIds: null,
+  addresses: null,
+})
+
+export interface KeyRow extends KeyLimits {
   readonly id: KeyId
   readonly userId: UserId
   readonly name: string
@@ -14,6 +29,8 @@ export interface KeyRow {
   readonly expiresAt: Millis | null
   readonly revokedAt: Millis | null
   readonly lastUsedAt: Millis | null
+  /** Until when secrets from before its last rotation are good; null: there are none. */
+  readonly formerUntil: Millis | null
 }
 
 /** Everything that a request needs to know about a key's owner; one indexed read. */
@@ -23,10 +40,13 @@ export interface CallerRow extends PlanRow {
   readonly timezone: string | null
   /** Grows with every change that invalidates cached answers of this user (reading R10). */
   readonly epoch: number
+  /** Of the key or, where that is earlier, of the secret from before a rotation. */
   readonly expiresAt: Millis | null
+  /** Null: the key sees everything. */
+  readonly limits: KeyLimits | null
 }
 
-export interface NewKey {
+export interface NewKey extends Partial<KeyLimits> {
   readonly userId: UserId
   readonly name: string
   readonly prefix: string
@@ -35,6 +55,19 @@ export interface NewKey {
   readonly createdAt: Millis
   readonly expiresAt: Millis | null
 }
+
+export interface KeyRotation {
+  readonly id: KeyId
+  /** Of the new secret. */
+  readonly prefix: string
+  readonly hash: Uint8Array
+  readonly at: Millis
+  /** Until when former secrets are good, at the longest; not after `at`: they are not. */
+  readonly formerUntil: Millis
+}
+
+/** The largest number of former secrets of one key; beyond it the oldest are deleted. */
+export const maxFormerSecrets = 5
 
 /** The largest number of revoked and expired keys that are kept for one user. */
 export const maxEndedKeys = 200
@@ -51,6 +84,8 @@ export interface KeyStore {
   list(userId: UserId): Promise<readonly KeyRow[]>
   /** Revoking again keeps the first time and says so; null: no such key. Concurrent calls: one is first. */
   revoke(id: KeyId, at: Millis): Promise<(KeyRow & { readonly wasRevoked: boolean }) | null>
+  /** Gives the key a new secret. Null when there is no such key, and when it is revoked or has expired. */
+  rotate(rotation: KeyRotation): Promise<KeyRow | null>
   /** Null when unknown or revoked; an expired key is returned, with its `expiresAt`. */
   findCaller(hash: Uint8Array): Promise<CallerRow | null>
   /** Stores the last use; called at most once a minute per key, after the request. */

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type KeyId, newId, type UserId } from '#kernel/ids.ts'
-import { maxEndedKeys } from '#store/ports/keys.ts'
+import { maxEndedKeys, noLimits } from '#store/ports/keys.ts'
 import type { StoreOf } from './place.ts'
 import { addKey, addUser, newKey, now } from './rows.ts'
 
@@ -11,7 +11,8 @@ export function testKeys(store: StoreOf): void {
     const user = await addUser(store())
     const { hash, ...given } = newKey(user.id, { expiresAt: now + 5 })
     const made = await store().keys.create({ ...given, hash })
-    assert.deepEqual(made, { ...given, id: made.id, revokedAt: null, lastUsedAt: null })
+    const rest = { ...noLimits, revokedAt: null, lastUsedAt: null, formerUntil: null }
+    assert.deepEqual(made, { ...given, id: made.id, ...rest })
     assert.deepEqual(await store().keys.list(user.id), [made])
   })
 
@@ -38,6 +39,7 @@ export function testKeys(store: StoreOf): void {
       timezone: 'Pacific/Auckland',
       epoch: 0,
       expiresAt: now + 9,
+      limits: null,
       plan: 'professional',
       status: 'past_due',
       legacyUntil: now + 3,

@@ -24,6 +24,7 @@ import { testLinkings } from './linkings-contract.ts'
 import { testLogins } from './logins-contract.ts'
 import { testMails } from './mails-contract.ts'
 import { testMissed } from './missed-contract.ts'
+import { testNarrowKeys } from './narrow-keys-contract.ts'
 import { testOAuth } from './oauth-contract.ts'
 import { testOpening } from './opening-contract.ts'
 import type { Place, StoreOf } from './place.ts'
@@ -47,6 +48,7 @@ const parts: Readonly<Record<string, (store: StoreOf) => void>> = {
   users: testUsers,
   usage: testUsage,
   keys: testKeys,
+  'narrow keys': testNarrowKeys,
   programs: testPrograms,
   sessions: testSessions,
   secondFactors: testSecondFactors,

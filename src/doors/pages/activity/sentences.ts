@@ -107,6 +107,7 @@ const sentences: Sentences = {
     `Removed ${names.connection(id) === null ? 'a connection' : connectionOf(id, names)}`,
   'keys.create': ({ keyId }, names) => `Created ${keyOf(keyId, names)}`,
   'keys.revoke': ({ keyId }, names) => `Revoked ${keyOf(keyId, names)}`,
+  'keys.rotate': ({ keyId }, names) => `Gave ${keyOf(keyId, names)} a new secret`,
   'programs.claim': ({ programId }, names) =>
     `Gave ${programOf(programId, names)} access by its setup token`,
   'programs.create': ({ programId }, names) =>
