@@ -38,7 +38,7 @@ export async function findOwnAccounts(
   const { field, ids: texts, connections } = asked
   const rows = await tx.accounts.list(userId)
   const own = new Map(rows.map(({ id, connectionId }) => [id, connectionId]))
-  return [...new Set(texts)].map((text) => {
+  const found = texts.map((text) => {
     const id = parseUuid<AccountId>(text)
     const connectionId = id === null ? undefined : own.get(id)
     if (id === null || connectionId === undefined) {
@@ -50,4 +50,5 @@ export async function findOwnAccounts(
     }
     return id
   })
+  return [...new Set(found)]
 }
