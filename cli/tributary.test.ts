@@ -309,7 +309,8 @@ test('the token is found in DATA_DIR, or in data below the working directory', a
 })
 
 test('exit 2: wrong usage names the mistake and gives the usage line of the command', async () => {
-  const keysCreate = 'usage: tributary keys create U [--name N] [--expires ISO]\n'
+  const keysCreate =
+    'usage: tributary keys create U [--name N] [--expires ISO] [--scopes S,S] [--connection-ids C,C] [--account-ids A,A] [--addresses IP,CIDR]\n'
   const cases: [string[], string][] = [
     [['keys', 'create'], `tributary: U is missing\n${keysCreate}`],
     [['keys', 'create', 'u', 'v'], `tributary: "v" is one argument too many\n${keysCreate}`],

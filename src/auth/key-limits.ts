@@ -9,7 +9,7 @@ import type { UserId } from '#kernel/ids.ts'
 import { parseNetwork } from '#kernel/networks.ts'
 import type { KeyLimits } from '#store/ports/keys.ts'
 import type { StoreRows } from '#store/ports/store.ts'
-import { findOwnAccounts, findOwnConnections } from './own-rows.ts'
+import { findOnConnections, findOwnConnections } from './own-rows.ts'
 
 const maxIds = 500
 const maxAddresses = 50
@@ -65,7 +65,11 @@ export async function findKeyLimits(
     accountIds:
       accountIds === undefined
         ? null
-        : await findOwnAccounts(tx, userId, { field: 'accountIds', ids: accountIds, connections }),
+        : await findOnConnections(tx, userId, {
+            field: 'accountIds',
+            ids: accountIds,
+            connections,
+          }),
     addresses: addresses === undefined ? null : [...new Set(addresses)],
   }
 }

@@ -3,14 +3,17 @@ import { apiError } from '#contract/errors.ts'
 import { type AccountId, type ConnectionId, parseUuid, type UserId } from '#kernel/ids.ts'
 import type { StoreRows } from '#store/ports/store.ts'
 
-/** The connections of a user with these ids. @throws ApiError `invalid_params`, with the name of the field. */
+/**
+ * The connections of a user with these ids.
+ * @throws ApiError `invalid_params`, with the name of the field.
+ */
 export async function findOwnConnections(
   tx: StoreRows,
   userId: UserId,
   { field, ids: texts }: { readonly field: string; readonly ids: readonly string[] },
 ): Promise<readonly ConnectionId[]> {
   const own = new Set((await tx.connections.list(userId)).map(({ id }) => id))
-  return [...new Set(texts)].map((text) => {
+  const found = texts.map((text) => {
     const id = parseUuid<ConnectionId>(text)
     if (id === null || !own.has(id)) {
       throw apiError('invalid_params', {
@@ -19,6 +22,7 @@ export async function findOwnConnections(
     }
     return id
   })
+  return [...new Set(found)]
 }
 
 /**
@@ -26,7 +30,7 @@ export async function findOwnConnections(
  * @param connections that they must belong to; null: any of the user.
  * @throws ApiError `invalid_params`, with the name of the field.
  */
-export async function findOwnAccounts(
+export async function findOnConnections(
   tx: StoreRows,
   userId: UserId,
   asked: {

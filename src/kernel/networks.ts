@@ -1,4 +1,6 @@
-/** Lists of IP addresses and networks in CIDR notation (RFC 4632, RFC 4291 §2.3). Pure: it resolves nothing. */
+/**
+ * Lists of IP addresses and networks in CIDR notation (RFC 4632, RFC 4291 §2.3). Pure: it resolves nothing.
+ */
 import { BlockList, isIP } from 'node:net'
 
 export interface Network {

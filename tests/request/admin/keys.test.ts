@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { hashKey, isKeyShaped } from '#auth/keys.ts'
+import { noLimits } from '#store/ports/keys.ts'
 import { type Answer, makeWorld } from './world.ts'
 
 interface Created {
@@ -57,7 +58,10 @@ test('200: the list shows for each key whether it is active, expired or revoked,
   const rows = listed(await ask('GET', `/admin/users/${id}/keys`))
   const byId = new Map(rows.map((row) => [row.id, row]))
   const of = (key: Created) => ({ ...byId.get(key.id), prefix: undefined })
-  const common = { prefix: undefined, createdAt: '2026-11-20T03:15:00.000Z' }
+  const common = {
+    ...{ prefix: undefined, createdAt: '2026-11-20T03:15:00.000Z' },
+    ...{ ...noLimits, formerUntil: null },
+  }
   const minuteLater = '2026-11-20T03:16:00.000Z'
   assert.deepEqual(of(active), {
     ...common,
@@ -86,6 +90,30 @@ test('200: the list shows for each key whether it is active, expired or revoked,
     lastUsedAt: null,
     revokedAt: minuteLater,
   })
+})
+
+test('R43: a key with limits and one with a new secret are listed as such, and an audit row tells it', async (t) => {
+  const { ask, addUser, store } = await makeWorld(t)
+  const id = await addUser('a@b.example')
+  const limits = { scopes: ['accounts', 'events'], addresses: ['10.0.0.0/8'] }
+  const made = created(await ask('POST', `/admin/users/${id}/keys`, { name: 'narrow', ...limits }))
+  const answer = await ask('POST', `/admin/keys/${made.id}/rotate`, { overlapHours: 1 })
+  assert.equal(answer.status, 200)
+  const { key, ...rest } = answer.body as Readonly<Record<string, string>>
+  assert.deepEqual(rest, { id: made.id, name: 'narrow', formerUntil: '2026-11-20T04:15:00.000Z' })
+  assert.ok(isKeyShaped(key ?? '') && key !== made.key)
+  const [row] = listed(await ask('GET', `/admin/users/${id}/keys`))
+  assert.deepEqual(
+    [row?.scopes, row?.addresses, row?.connectionIds, row?.formerUntil, row?.prefix],
+    [limits.scopes, limits.addresses, null, rest.formerUntil, key?.slice(0, 16)],
+  )
+  const page = { userId: null, after: null, limit: 9 }
+  const actions = (await store.auditLog.list(page)).map(({ action }) => action)
+  assert.ok(actions.includes('keys.rotate'))
+  const unknown = '7f0c9a52-3f0e-4a57-9a3f-0d5b7a3a2a10'
+  assert.equal((await ask('POST', `/admin/keys/${unknown}/rotate`)).status, 404)
+  const wrong = await ask('POST', `/admin/users/${id}/keys`, { scopes: [] })
+  assert.equal(wrong.status, 400)
 })
 
 test('R27: a revoked key is unknown to the next look-up; revoking it again keeps the first time', async (t) => {
