@@ -3,7 +3,8 @@
  * one login holds it: its secret has the session. What is read of an account serves everything for six hours
  * (reading R36).
  */
-import { toIso } from '#kernel/time.ts'
+import type { Balance } from '#contract/resources.ts'
+import { type Millis, toIso } from '#kernel/time.ts'
 import type { InstallationAccess } from '../credentials.ts'
 import { UpstreamError } from '../failure.ts'
 import type {
@@ -74,7 +75,10 @@ export function makeEnableBanking(options: EnableBankingOptions): BankingAdapter
 
 const withoutPerson = ({ person: _, ...call }: CallContext): CallContext => call
 
-/** Accounts that the bank refuses are left out; any other failure is that of the whole reading. */
+/**
+ * An account that cannot be read is left out, so that the others have their balances. Where none can be read,
+ * the failure is that of the whole reading, unless the bank refuses each of them.
+ */
 async function readAll(
   reach: Reach,
   { login, accounts }: BalanceQuery,
@@ -83,7 +87,9 @@ async function readAll(
   const read = await Promise.all(
     accounts.map(async ({ account }) => readOne(reach, { login, account }, call)),
   )
-  const found = read.filter((one) => one !== null)
+  const found = read.filter((one) => 'balance' in one)
+  const failed = read.find((one) => 'error' in one && !isRefused(one.error))
+  if (found.length === 0 && failed !== undefined && 'error' in failed) throw failed.error
   const oldest = found.reduce((least, { readAt }) => Math.min(least, readAt), reach.clock.now())
   const connections = new Set(accounts.map(({ connection }) => connection.id))
   return {
@@ -97,21 +103,28 @@ async function readAll(
   }
 }
 
+/** @throws UpstreamError where it is about more than this account: the consent, or the application. */
 async function readOne(
   reach: Reach,
   { login, account }: { readonly login: Login; readonly account: AccountRef },
   call: CallContext,
-) {
+): Promise<
+  { readonly balance: Balance; readonly readAt: Millis } | { readonly error: UpstreamError }
+> {
   try {
     const kept = keptAccountOf(login, account.upstreamId)
     const { value, readAt } = await readBalances(reach, login, kept, call)
     return { balance: toBalance(value, account, reach.note), readAt }
   } catch (error) {
-    const kind = error instanceof UpstreamError ? error.failure.kind : null
-    if (kind === 'rejected' || kind === 'account_gone') return null
-    throw error
+    if (!(error instanceof UpstreamError)) throw error
+    const { kind } = error.failure
+    if (kind === 'consent_lost' || kind === 'misconfigured') throw error
+    return { error }
   }
 }
+
+const isRefused = ({ failure: { kind } }: UpstreamError): boolean =>
+  kind === 'rejected' || kind === 'account_gone'
 
 function describeAccess(hasApplication: boolean): InstallationAccess {
   const off = ['webhooks']

@@ -25,7 +25,7 @@ test('pages of whole days have every row once, in order, and at least as many as
       const found: AnyRow[] = []
       let pages = 0
       for (let until: string | null = null; ; pages += 1) {
-        const slice = sliceKeptRows(bytes, until, least)
+        const slice = sliceKeptRows(bytes, { until, isFirst: pages === 0 }, least)
         assert.equal(slice.count, sent.length + 3)
         found.push(...slice.rows)
         if (slice.until === null) break
@@ -41,7 +41,17 @@ test('pages of whole days have every row once, in order, and at least as many as
 test('a page that begins at a day without rows goes on with the next older one', () => {
   const rows = ['2026-02-20', '2026-02-10'].map((one) => ({ day: one, problem: 'x' }))
   const bytes = writeKeptRows({ rows, pending: [], count: 2 })
-  const middle = sliceKeptRows(bytes, '2026-02-15', 1)
+  const slice = (until: string) => sliceKeptRows(bytes, { until, isFirst: false }, 1)
+  const middle = slice('2026-02-15')
   assert.deepEqual([middle.rows.map((one) => one.day), middle.until], [['2026-02-10'], null])
-  assert.deepEqual(sliceKeptRows(bytes, '2026-02-10', 1), { count: 2, rows: [], until: null })
+  assert.deepEqual(slice('2026-02-10'), { count: 2, rows: [], until: null })
+})
+
+test('R23: the first page has the rows of an unknown day, wherever it begins', () => {
+  const rows = [null, '2026-02-20', '2026-02-10'].map((one) => ({ day: one, problem: 'x' }))
+  const bytes = writeKeptRows({ rows, pending: [], count: 3 })
+  const daysOf = (isFirst: boolean) =>
+    sliceKeptRows(bytes, { until: '2026-02-15', isFirst }, 9).rows.map((one) => one.day)
+  assert.equal(daysOf(true)[0], null)
+  assert.deepEqual(daysOf(false), ['2026-02-10'])
 })

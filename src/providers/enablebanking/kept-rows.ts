@@ -81,10 +81,22 @@ export function readKeptPending(body: Uint8Array): readonly AnyRow[] {
   return JSON.parse(rest.subarray(days.at(-1)?.end ?? 0, pendingEnd).toString()) as AnyRow[]
 }
 
-/** Whole days before `until`, the newest ones, until there are `least` rows. */
-export function sliceKeptRows(body: Uint8Array, until: string | null, least: number): RowsSlice {
+/** Where a page begins. */
+export interface SliceStart {
+  /** Its rows are before this day; null: the newest of all. */
+  readonly until: string | null
+  /** The first page of a list also has the rows of an unknown day. */
+  readonly isFirst: boolean
+}
+
+/** Whole days, the newest ones first, until there are `least` rows. */
+export function sliceKeptRows(
+  body: Uint8Array,
+  { until, isFirst }: SliceStart,
+  least: number,
+): RowsSlice {
   const { count, days, rest } = openKeptRows(body)
-  const isBefore = ({ day }: DayPlace) => until === null || (day !== null && day < until)
+  const isBefore = ({ day }: DayPlace) => until === null || (day === null ? isFirst : day < until)
   const first = days.findIndex(isBefore)
   const rows: AnyRow[] = []
   let at = first < 0 ? days.length : first

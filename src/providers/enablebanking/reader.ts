@@ -5,6 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import { z } from 'zod'
+import { addDays, getZone } from '#kernel/time.ts'
 import type {
   AccountRef,
   CallContext,
@@ -33,6 +34,8 @@ import {
 /** Of a reading that is there already: a page costs a look at it, and no call. */
 const pageSize = 500
 
+const utc = getZone('UTC')
+
 /** The rows before this day. */
 const Place = z.object({ until: z.iso.date() })
 
@@ -48,13 +51,14 @@ export function makeTransactionReader(reach: Reach): RowReader<TransactionPage> 
   async function read(query: RowsQuery, cursor: PageCursor | null, call: CallContext) {
     const [account] = query.accounts
     assert(account !== undefined && query.accounts.length === 1, 'rows are read by account')
-    const until = cursor === null ? null : Place.parse(JSON.parse(cursor)).until
+    const isFirst = cursor === null
+    const until = isFirst ? firstDay(query) : Place.parse(JSON.parse(cursor)).until
     const kept = keptAccountOf(query.login, account.upstreamId)
     // A press reads anew where a list begins, not again for each of its pages.
     const { person: _, ...later } = call
-    const asked = cursor === null ? call : later
+    const asked = isFirst ? call : later
     const { value, readAt } = await readRows(reach, query.login, kept, asked)
-    const { rows, count, until: next } = sliceKeptRows(value, until, pageSize)
+    const { rows, count, until: next } = sliceKeptRows(value, { until, isFirst }, pageSize)
     const held: Held = {
       rows: identifyRows(rows, account, query.userId),
       next: next === null ? null : JSON.stringify({ until: next }),
@@ -75,6 +79,11 @@ export function makeTransactionReader(reach: Reach): RowReader<TransactionPage> 
       return toPage(query, account, JSON.parse(Buffer.from(body).toString()), body)
     },
   }
+}
+
+/** The first day that is after the query, whatever the user's zone; null: today's rows may be in it. */
+function firstDay({ window: { to, isOpen } }: RowsQuery): string | null {
+  return to === null || isOpen === true ? null : addDays(utc.dayOf(to), 2)
 }
 
 function toPage(

@@ -201,6 +201,18 @@ test('a page ends with its day, and every page has a hundred rows or more but th
   assert.equal(ground.bankCalls().length, 541)
 })
 
+test('a window in the past begins with its own rows, not with those of today', async () => {
+  await using ground = await makeGround()
+  const login = await adopt(ground, 'history')
+  const now = ground.clock.now()
+  const [from, to] = [toMicros(now - 60 * dayMs), toMicros(now - 50 * dayMs)]
+  const query = await queryFor(ground, login, { window: { from, to } })
+  const page = await ground.adapter.transactions.read(query, null, call)
+  const newest = page.map(0).date
+  assert.ok(['2026-09-30', '2026-10-01', '2026-10-02'].includes(newest), newest)
+  assert.equal((await walk(ground.adapter, query)).rows.length, 600)
+})
+
 test('R23: a row that cannot be read fails the request, and is never left out', async () => {
   await using ground = await makeGround()
   const login = await adopt(ground, 'malformed')
@@ -313,6 +325,41 @@ test('of several balances of a kind the newest in the account’s currency count
   )
   assert.ok(ground.oddities.includes('an account has balances in several currencies'))
 })
+
+const troubles = [
+  [429, { error: 'ASPSP_RATE_LIMIT_EXCEEDED' }, 'throttled'],
+  [400, { error: 'ASPSP_ERROR' }, 'unavailable'],
+  [408, { error: 'ASPSP_TIMEOUT' }, 'unavailable'],
+  [502, '<html>Bad gateway</html>', 'unavailable'],
+  [200, '<html>Welcome</html>', 'malformed'],
+  [200, {}, 'malformed'],
+  [200, null, 'malformed'],
+] as const
+for (const [status, body, kind] of troubles) {
+  test(`an account whose balance cannot be read leaves the others theirs: ${status} ${JSON.stringify(body)}`, async () => {
+    await using ground = await makeGround()
+    const login = await adopt(ground, 'healthy')
+    const { connection, refs } = await refsOf(ground, login)
+    const accounts = refs.map((account) => ({ account, connection }))
+    const read = () => ground.adapter.balances?.({ login, accounts }, call) ?? assert.fail()
+    const { uid } = JSON.parse(login.secret ?? '{}').session.accounts[0]
+    const fail = (which: string) =>
+      ground.server.addFault({
+        when: ({ path }) => path.endsWith('/balances') && path.includes(which),
+        does: { kind: 'reply', reply: { status, body } },
+      })
+    fail(uid)
+    const { balances } = await read()
+    assert.ok(refs.length > 1)
+    assert.deepEqual(
+      balances.map(({ accountId }) => accountId),
+      refs.slice(1).map(({ id }) => id),
+    )
+    fail('')
+    ground.clock.ms += dayMs + 1
+    assert.equal((await failureOf(read())).kind, kind)
+  })
+}
 
 test('numbers of accounts are never shown whole: not in names, masks or secrets', async () => {
   await using ground = await makeGround()
