@@ -1,7 +1,9 @@
 /** The commands on webhook endpoints and deliveries: as documents for scripts, as tables for people. */
 import assert from 'node:assert/strict'
+import { readFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { type TestContext, test } from 'node:test'
+import { EventEnvelope } from '#contract/events.ts'
 import { newId, type SyncRunId } from '#kernel/ids.ts'
 import { adminToken, makeWorld } from '#tests/request/admin/world.ts'
 import { startReceiver, startWorker, withStatus } from '#tests/request/webhooks/stage.ts'
@@ -84,6 +86,27 @@ test('tables for people show what was sent, how often, and each answer in words'
   const events = ['--url', receiver.url, '--events', 'a,b']
   const strange = await tributary('webhooks', 'create', 'emma@b.example', ...events)
   assert.equal(strange.err.match(/--events: must be one of/g)?.length, 1)
+})
+
+test('R41: the example of docs/events.md makes an endpoint for changes of connections, and the event there is one', async (t) => {
+  const page = readFileSync(new URL('../docs/events.md', import.meta.url), 'utf8')
+  const section = page.split(/^## /m).find((text) => text.startsWith('Changes of connections'))
+  assert.ok(section)
+  const command = /tributary -- (webhooks create .*)$/m.exec(section)?.[1] ?? ''
+  const { json, world } = await start(t)
+  await world.addUser('emma@example.com')
+  const made = await json(...command.split(' '))
+  assert.deepEqual(made.events, [
+    'connection.expiring',
+    'connection.invalidated',
+    'connection.restored',
+  ])
+  const example = JSON.parse(/```json\n([\s\S]*?)```/.exec(section)?.[1] ?? '')
+  assert.deepEqual(EventEnvelope.parse(example), example)
+  // Where no event is named, none of a connection is sent.
+  const url = 'https://example.com/hook'
+  const plain = await json('webhooks', 'create', 'emma@b.example', '--url', url)
+  assert.deepEqual(plain.events, ['transactions.synced', 'trades.synced'])
 })
 
 test('a sync is run, and its numbers are the answer', async (t) => {

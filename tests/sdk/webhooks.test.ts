@@ -41,6 +41,16 @@ test('an event that the service signed is verified, and its amounts keep every d
   )
 })
 
+test('R41: an event about a connection is verified, and its type says what its data are', async () => {
+  const at = '2026-11-27T03:00:00.000Z'
+  const event = `{"id":"${id}","type":"connection.expiring","data":{"id":"c1","status":"active","expires_at":"${at}"}}`
+  const sent = new Uint8Array(Buffer.from(event))
+  const signed = signatureHeaders({ id, timestamp, body: sent }, [secret])
+  const given = await webhooks.verify(sent, signed, secret, { now })
+  assert(given.type === 'connection.expiring')
+  assert.deepEqual([given.data.status, given.data.expires_at], ['active', at])
+})
+
 test('while a secret is rotated either one verifies', async () => {
   const [old, next] = [mintSecret(), mintSecret()]
   const both = signatureHeaders({ id, timestamp, body }, [next, old])

@@ -340,9 +340,26 @@ class Webhooks(unittest.TestCase):
             self.reason(body, headers, 100_000, "whsec_")
 
     def test_an_event_of_a_later_version_does_not_raise(self) -> None:
-        body = json.dumps({**EVENT, "type": "connection.expiring"}).encode()
+        body = json.dumps({**EVENT, "type": "balances.synced"}).encode()
         event = webhooks.verify(body, sign(body, 100), SECRET, now=100)
-        self.assertEqual(event.type, "connection.expiring")
+        self.assertEqual(event.type, "balances.synced")
+
+    def test_an_event_about_a_connection_is_verified_and_typed(self) -> None:
+        connection = {
+            "id": "7f0c9a52-3f0e-4a57-9a3f-0d5b7a3a2a10", "provider": "akahu", "category": "banking", "institution_id": "i",
+            "institution_name": "Bank", "institution_logo": None, "status": "active", "last_refreshed_at": None,
+            "created_at": "2026-10-28T22:03:09.000Z", "expires_at": "2026-11-27T03:00:00.000Z",
+        }  # fmt: skip
+        body = json.dumps({**EVENT, "type": "connection.expiring", "data": connection}).encode()
+        event = webhooks.verify(body, sign(body, 100), SECRET, now=100)
+        assert isinstance(event, sdk.ConnectionExpiring)
+        self.assertEqual(event.data.expires_at.day, 27)
+        self.assertIsNone(event.data.last_refreshed_at)
+        self.assertIsNone(event.metadata.sync_run_id)
+        body = json.dumps({**EVENT, "type": "connection.removed", "data": connection}).encode()
+        event = webhooks.verify(body, sign(body, 100), SECRET, now=100)
+        assert isinstance(event, sdk.ConnectionRemoved)
+        self.assertEqual(event.data.status, "active")
 
 
 if __name__ == "__main__":

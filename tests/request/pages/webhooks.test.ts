@@ -7,6 +7,7 @@ import { createServer, type IncomingMessage, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import { Webhook } from 'standardwebhooks'
+import { eventTypes, syncEventTypes } from '#contract/events.ts'
 import { newId } from '#kernel/ids.ts'
 import { startWorker } from '#tests/request/webhooks/stage.ts'
 import type { Fields, Jar } from '#tests/support/jar.ts'
@@ -143,6 +144,20 @@ test('the choice of events and of skipping empty ones is kept; no choice and a b
   assert.match(bad.text, /value="trades.synced" checked/)
   assert.doesNotMatch(bad.text, /value="transactions.synced" checked/)
   assert.deepEqual(await endpointsOf(person), [])
+})
+
+test('R41: boxes for changes of connections are offered and not ticked; those that are chosen are kept and listed', async () => {
+  const { jar, endpoint } = await settle({ events: ['trades.synced', 'connection.expiring'] })
+  assert.deepEqual(endpoint.events, ['trades.synced', 'connection.expiring'])
+  const { text } = await jar.get('/webhooks')
+  assert.match(text, /Trades of brokers, A consent ends in 30, 7 or 1 days/)
+  const boxes = [...text.matchAll(/name="events" value="([^"]*)"( checked)?/g)]
+  assert.deepEqual(
+    boxes.map(([, type]) => type),
+    [...eventTypes],
+  )
+  const ticked = boxes.filter(([, , mark]) => mark !== undefined).map(([, type]) => type)
+  assert.deepEqual(ticked, [...syncEventTypes])
 })
 
 test('409: the twenty-first endpoint is refused with what to do', async () => {
