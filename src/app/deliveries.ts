@@ -1,6 +1,6 @@
 /**
  * The part of a process that sends events: the guarded agent, the worker that the store notifies of due work,
- * and the sweeps at the end of retention.
+ * the acceptance of events about connections, and the sweeps at the end of retention.
  */
 import { startPeriodic } from '#jobs/periodic.ts'
 import { lazily } from '#kernel/lazily.ts'

@@ -4,8 +4,10 @@
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
 import { Client } from 'pg'
+import { startPeriodic } from '#jobs/periodic.ts'
 import { openStore } from '#store/open-store.ts'
 import type { StoreChange } from '#store/ports/changes.ts'
+import { addEndpoint } from '#tests/contract/store/event-rows.ts'
 import { keyA } from '#tests/contract/store/place.ts'
 import { raceCodes, raceDeletion, raceRelink, raceRemoval } from '#tests/contract/store/races.ts'
 import {
@@ -20,6 +22,7 @@ import {
   somePassword,
 } from '#tests/contract/store/rows.ts'
 import { storeContract } from '#tests/contract/store/store-contract.ts'
+import { makeConnectionEvents } from '#webhooks/connection-events.ts'
 import { makePostgresGround, type PostgresGround, type PostgresPlace } from './postgres-place.ts'
 
 const ground = await makePostgresGround()
@@ -90,6 +93,35 @@ function testSharing({ makePlace }: PostgresGround): void {
     )
     assert.equal((await two.keys.findCaller(hash))?.epoch, from + 20)
     await Promise.all([one.close(), two.close()])
+  })
+
+  test('R41: two processes that change a connection and accept its events make one of each change, in order', async () => {
+    const stores = await Promise.all([place.open(), place.open()])
+    const [one, two] = stores
+    const { user, connection } = await addLink(one)
+    const types = ['connection.revoked', 'connection.restored'] as const
+    const { id } = await addEndpoint(one, user.id, { events: types })
+    const failed = (_task: string, error: unknown) => assert.fail(String(error))
+    const jobs = stores.map((store) => {
+      const job = startPeriodic(makeConnectionEvents(store), { done: () => {}, failed })
+      store.onWork((kind) => {
+        if (kind === 'connection-event') job.wake()
+      })
+      return job
+    })
+    for (let count = 0; count < 10; count += 1) {
+      await one.connections.setStatus(connection.id, 'revoked')
+      await two.connections.setStatus(connection.id, 'active')
+    }
+    const list = () => one.deliveries.list(id, { after: null, limit: 100 })
+    for (let look = 0; look < 200 && (await list()).length < 20; look += 1) await settle()
+    await settle()
+    await Promise.all(jobs.map((job) => job.stop()))
+    assert.deepEqual(
+      (await list()).map(({ type }) => type).toReversed(),
+      Array.from({ length: 10 }, () => types).flat(),
+    )
+    await Promise.all(stores.map((store) => store.close()))
   })
 
   test('a sign-in that was checked before another process set a new password begins no session', async () => {

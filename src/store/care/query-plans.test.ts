@@ -10,6 +10,7 @@ import { type ConnectionId, type LoginId, newId, type UserId } from '#kernel/ids
 import { reconnectDueAt } from '#mail/reconnect-due.ts'
 import { newOAuthRow } from '#tests/contract/store/rows.ts'
 import { assertSearches, openPlanStage, type PlanStage } from '#tests/support/query-plans.ts'
+import { makeConnectionEventStore } from '../connections/connection-events.ts'
 import { makeConnectionStore } from '../connections/connections.ts'
 import { makeLinkingStore } from '../connections/linkings.ts'
 import { makeLoginStore } from '../connections/logins.ts'
@@ -130,6 +131,19 @@ test('consents that end soon are found by a search, in order', async () => {
   })
   assertSearches(plans, Array(2).fill('connections_by_consent_expiry'))
   for (const plan of plans) assert.doesNotMatch(plan, /TEMP B-TREE/)
+})
+
+test('R41: ends of consents that are to be announced, and events that wait, are read in the order of an index', async () => {
+  const store = makeConnectionEventStore({ engine, write })
+  const after = { consentExpiresAt: 1, id: newId<ConnectionId>() }
+  const [ends, waiting] = await plansOf(async () => {
+    await store.listExpiring({ before: 2, after, limit: 10 })
+    await store.listWaiting(10)
+  })
+  assert.match(ends ?? '', /SEARCH connections USING INDEX connections_by_consent_expiry/)
+  assert.match(ends ?? '', /SEARCH webhook_endpoints (?:EXISTS )?USING INDEX webhook_endpoints_of_user/)
+  assert.match(waiting ?? '', /SCAN connection_events USING INDEX/)
+  for (const plan of [ends, waiting]) assert.doesNotMatch(plan ?? '', /TEMP B-TREE/)
 })
 
 test('the change of keys reads the rows under older keys, and the keys in use in one step each', async () => {
