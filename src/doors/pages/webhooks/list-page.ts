@@ -1,6 +1,6 @@
 /** The list of webhook endpoints, with the form for a new one. Rendering only. */
 import { makeOnce } from '#auth/sign-in/repeated-form.ts'
-import { type EventType, eventTypes } from '#contract/events.ts'
+import { connectionEventTypes, type EventType, syncEventTypes } from '#contract/events.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
 import { foreignText, type Html, html } from '../html.ts'
 import { alertBox, doneBox, field, hidden, leadingButton } from '../layout.ts'
@@ -90,10 +90,16 @@ ${hidden('token', formToken)}${hidden('once', makeOnce())}
 ${field({ name: 'url', label: 'Address', type: 'url', autocomplete: 'off', value: draft.url, hint: 'The URL of your receiver, e.g. https://example.com/hook', problem: problems.url })}
 <fieldset class="field"${problems.events !== undefined && html` aria-describedby="events-problem"`}>
 <legend>Receives</legend>
-${eventTypes.map((type) => html`<label><input type="checkbox" name="events" value="${type}"${draft.events.includes(type) && html` checked`}>${eventWords[type]} (<code>${type}</code>)</label>`)}
+${syncEventTypes.map((type) => eventBox(type, draft))}
+<p>Changes of connections:</p>
+${connectionEventTypes.map((type) => eventBox(type, draft))}
 ${problems.events !== undefined && html`<small class="problem" id="events-problem">Choose at least one</small>`}
 </fieldset>
 <label><input type="checkbox" name="skipEmpty" value="true"${draft.skipEmpty && html` checked`}>Send nothing when a sync finds no new and no changed row</label>
 <button type="submit">Add the endpoint</button>
 </form>`
+}
+
+function eventBox(type: EventType, { events }: EndpointDraft): Html {
+  return html`<label><input type="checkbox" name="events" value="${type}"${events.includes(type) && html` checked`}>${eventWords[type]} (<code>${type}</code>)</label>`
 }
