@@ -141,7 +141,10 @@ test('R41: ends of consents that are to be announced, and events that wait, are 
     await store.listWaiting(10)
   })
   assert.match(ends ?? '', /SEARCH connections USING INDEX connections_by_consent_expiry/)
-  assert.match(ends ?? '', /SEARCH webhook_endpoints (?:EXISTS )?USING INDEX webhook_endpoints_of_user/)
+  assert.match(
+    ends ?? '',
+    /SEARCH webhook_endpoints (?:EXISTS )?USING INDEX webhook_endpoints_of_user/,
+  )
   assert.match(waiting ?? '', /SCAN connection_events USING INDEX/)
   for (const plan of [ends, waiting]) assert.doesNotMatch(plan ?? '', /TEMP B-TREE/)
 })
