@@ -35,12 +35,12 @@ export interface EndpointsOptions {
 const eventWords: Readonly<Record<EventType, string>> = {
   'transactions.synced': 'Transactions of banks',
   'trades.synced': 'Trades of brokers',
-  'connection.linked': 'A connection is new',
-  'connection.expiring': 'A consent ends in 30, 7 or 1 days',
-  'connection.invalidated': 'A connection has to be reconnected',
-  'connection.revoked': 'A consent was withdrawn',
-  'connection.restored': 'A connection is active again',
-  'connection.removed': 'A connection was removed',
+  'connection.linked': 'Connection linked',
+  'connection.expiring': 'Consent ends soon',
+  'connection.invalidated': 'Reconnection needed',
+  'connection.revoked': 'Consent withdrawn',
+  'connection.restored': 'Connection restored',
+  'connection.removed': 'Connection removed',
 }
 
 export function renderEndpoints(options: EndpointsOptions): Html {
