@@ -1,6 +1,7 @@
 /**
  * Reads every row of a query once, for syncs: in the order of windows, but no page is shown later and nothing
- * is shared. The rows of numbered pages are given out when all were read and nothing in them moved.
+ * is shared. The rows of numbered pages are given out when all were read and nothing in them moved, those of
+ * several lists when all were read.
  */
 import { makeSeed } from '#kernel/fingerprint.ts'
 import { readOn, toRowsFailure } from './read-on.ts'
@@ -22,7 +23,7 @@ export interface EveryRow<Page extends AnyPage> extends RowsQuestion<Page> {
   readonly take: (rows: readonly PageRow<Page>[]) => Promise<void>
 }
 
-/** Numbered pages that wait until all were read: 64,000 trades of the look-back. */
+/** Pages that wait until all were read: numbered ones, 64,000 trades of the look-back, and several lists. */
 const maxHeldPages = 64
 
 /** @throws UpstreamError; whatever `take` throws. */
@@ -61,7 +62,8 @@ async function readOnce<Page extends AnyPage>(every: EveryRow<Page>): Promise<vo
     snapshot,
     async take(page, read) {
       pages.set(page.name, read as Page)
-      if (source.reader.overlap === 0) await give()
+      // The rows of one list have their place at once, those of several only when all were read further.
+      if (source.reader.overlap === 0 && source.queries.length === 1) await give()
       else if (pages.size > maxHeldPages) throw onEndless()
     },
   })

@@ -59,7 +59,10 @@ export function makeListTransactions(options: ReadOptions) {
           return { provider, reader: adapter.transactions, queries: toQueries(adapter, asked) }
         },
         confirmEmpty: (target, call) =>
-          bankOf(options, target).confirmEmpty(target.login, target.connection, call),
+          bankOf(options, target).confirmEmpty(target.login, target.connection, call, {
+            what: 'transactions',
+            accounts: target.accounts,
+          }),
       },
       (row) => row,
     )

@@ -40,6 +40,8 @@ export interface RowsFinding {
   readonly keepFrom: MonthNumber
   /** Accounts whose ledger has earlier months. */
   readonly outdated: readonly AccountId[]
+  /** Accounts that the provider refused, beside others that it gave. */
+  readonly unread: readonly AccountId[]
 }
 
 /** @throws UpstreamError, ApiError, SyncError, LeaseLostError, LedgerFormatError, the signal's reason. */
@@ -91,11 +93,11 @@ async function findRows(
     contentVersion:
       adapter.category === 'banking' ? contentVersions.transactions : contentVersions.trades,
   })
-  await inBackground(options.guard, { sync, target, signal }, (call) =>
+  const unread = await inBackground(options.guard, { sync, target, signal }, (call) =>
     readSyncRows({ adapter, ...target }, { from, now: readAt }, call, (row) => collector.take(row)),
   )
   const readFrom = monthOf(zone.dayOf(toMicros(from)))
-  const news = await collector.close(readFrom)
+  const news = await collector.close(readFrom, unread)
   const keepFrom = Math.min(readFrom, newestOf([...months, ...news.months]) ?? readFrom) - 1
   const kept = toMillis(zone.startOfDay(firstDayOf(keepFrom)))
   return {
@@ -105,9 +107,11 @@ async function findRows(
     readAt,
     ledgerFrom: Math.max(sync.ledgerFrom ?? from, kept),
     keepFrom,
-    outdated: accountIds.filter((id) =>
-      months.some((one) => one.accountId === id && one.month < keepFrom),
+    outdated: accountIds.filter(
+      (id) =>
+        !unread.includes(id) && months.some((one) => one.accountId === id && one.month < keepFrom),
     ),
+    unread,
   }
 }
 

@@ -28,8 +28,11 @@ export interface RowChanges {
 export interface NewsCollector {
   /** @throws SyncError `too_large` beyond the bounds. */
   take(row: ReadRow): void
-  /** Call it once. `readFrom`: see AccountLedger.close. */
-  close(readFrom: MonthNumber): Promise<RowChanges>
+  /**
+   * Call it once. `readFrom`: see AccountLedger.close. `unread`: accounts that could not be read; their ledgers
+   * and rows are left as they were.
+   */
+  close(readFrom: MonthNumber, unread?: readonly AccountId[]): Promise<RowChanges>
 }
 
 export interface CollectorOptions {
@@ -45,12 +48,12 @@ export interface CollectorOptions {
 export function collectNews(options: CollectorOptions): NewsCollector {
   const limits = options.limits ?? { rows: maxRows, bytes: maxBytes }
   const accounts = openAccounts(options)
-  const texts = { new: [] as string[], updated: [] as string[] }
+  const texts = { new: [] as FoundText[], updated: [] as FoundText[] }
   let [read, rounded, bytes] = [0, 0, 0]
 
-  function keep(kind: keyof typeof texts, { object }: ReadRow): void {
+  function keep(kind: keyof typeof texts, { accountId, object }: ReadRow): void {
     const text = object.toText()
-    texts[kind].push(text)
+    texts[kind].push({ accountId, text })
     bytes += Buffer.byteLength(text)
     if (object.isRounded) rounded += 1
     if (texts.new.length + texts.updated.length > limits.rows || bytes > limits.bytes) {
@@ -68,9 +71,12 @@ export function collectNews(options: CollectorOptions): NewsCollector {
       const sighting = account.meet({ id, formerId, content, month })
       if (sighting !== 'known') keep(sighting, row)
     },
-    async close(readFrom) {
+    async close(readFrom, unread = []) {
       const changed: LedgerMonth[] = []
       let [gone, returned] = [0, 0]
+      for (const id of unread) accounts.delete(id)
+      const told = (found: readonly FoundText[]) =>
+        found.filter(({ accountId }) => accounts.has(accountId)).map(({ text }) => text)
       for (const account of accounts.values()) {
         const changes = account.close(readFrom)
         gone += changes.gone
@@ -81,9 +87,15 @@ export function collectNews(options: CollectorOptions): NewsCollector {
           await nextTurn()
         }
       }
-      return { ...texts, read, rounded, months: changed, gone, returned }
+      const news = { new: told(texts.new), updated: told(texts.updated) }
+      return { ...news, read, rounded, months: changed, gone, returned }
     },
   }
+}
+
+interface FoundText {
+  readonly accountId: AccountId
+  readonly text: string
 }
 
 function openAccounts({ key, accountIds, months, contentVersion }: CollectorOptions) {

@@ -53,6 +53,8 @@ export interface SyncCounts {
   /** Amounts finer than the minor unit (reading R24b). */
   readonly rounded: number
   readonly chunks: number
+  /** Accounts that the provider refused, beside others that it gave. */
+  readonly unread: number
 }
 
 export interface SyncReport {

@@ -18,6 +18,7 @@ import type {
   Login,
   RowPage,
   RowReader,
+  RowsQuery,
   TradePage,
   TransactionPage,
 } from '#providers/port.ts'
@@ -50,13 +51,17 @@ export interface RowsRange {
 /** After this many rows the run yields to other work of the event loop. */
 const rowsPerTurn = 100
 
-/** Passes every row to `take`, in the provider's order. `take` may throw to end the read. */
+/**
+ * Passes every row to `take`, in the provider's order. `take` may throw to end the read.
+ * @returns the accounts that could not be read and whose rows were not passed, or not all: where a provider
+ *   lists rows by account, one that it refuses keeps no other from being read.
+ */
 export async function readSyncRows(
   source: RowsSource,
   range: RowsRange,
   call: CallContext,
   take: (row: ReadRow) => void,
-): Promise<void> {
+): Promise<readonly AccountId[]> {
   const { adapter, userId, login, connection, accounts, zone } = source
   let taken = 0
   async function takeAll<Row>(
@@ -74,19 +79,18 @@ export async function readSyncRows(
   const onEndless = () => new SyncError('too_large', 'The provider’s pages do not end')
   if (adapter.category === 'banking') {
     const window = { from, to, isOpen: true }
-    await readEvery({
-      source: {
-        provider: adapter.provider,
-        reader: patient(adapter.transactions),
-        queries: toQueries(adapter, { ...shared, accounts, scoped: false, window }),
-      },
-      call,
-      onEndless,
-      // As for REST: for a bank only the consent is checked.
-      confirmEnd: () => adapter.confirmEmpty(login, connection, call),
-      take: (rows) => takeAll(rows, toBankRow),
+    const reader = patient(adapter.transactions)
+    const queries = toQueries(adapter, { ...shared, accounts, scoped: false, window })
+    return readEach(queries, (query) => {
+      const asked = { what: 'transactions', accounts: query.accounts } as const
+      return readEvery({
+        source: { provider: adapter.provider, reader, queries: [query] },
+        call,
+        onEndless,
+        confirmEnd: () => adapter.confirmEmpty(login, connection, call, asked),
+        take: (rows) => takeAll(rows, toBankRow),
+      })
     })
-    return
   }
   const asked = { what: 'transactions', accounts } as const
   // Reading R20b: an account whose rows cannot be read yet has lost none, and the run writes nothing.
@@ -118,6 +122,36 @@ export async function readSyncRows(
     confirmEnd: () => adapter.confirmEmpty(login, connection, call, asked),
     take: (rows) => takeAll(rows, toBrokerRow),
   })
+  return []
+}
+
+/**
+ * One query after another. An account that is refused for itself is left out, unless all of them are.
+ * @returns the accounts that were left out.
+ */
+async function readEach(
+  queries: readonly RowsQuery[],
+  read: (query: RowsQuery) => Promise<void>,
+): Promise<readonly AccountId[]> {
+  const refused: { readonly query: RowsQuery; readonly error: unknown }[] = []
+  for (const query of queries) {
+    try {
+      await read(query)
+    } catch (error) {
+      if (!isRefusedAlone(error)) throw error
+      refused.push({ query, error })
+    }
+  }
+  const [first] = refused
+  if (first !== undefined && refused.length === queries.length) throw first.error
+  return refused.flatMap(({ query }) => query.accounts.map(({ id }) => id))
+}
+
+/** What the provider says of one account, and may go on saying for ever. */
+function isRefusedAlone(error: unknown): boolean {
+  if (!(error instanceof UpstreamError)) return false
+  const { kind } = error.failure
+  return kind === 'account_gone' || kind === 'preparing' || kind === 'rejected'
 }
 
 /** A reader that waits for a limit of calls. */

@@ -42,6 +42,7 @@ const noCounts: SyncCounts = {
   returned: 0,
   rounded: 0,
   chunks: 0,
+  unread: 0,
 }
 
 export function makeRunSync(options: SyncOptions, maxRunMs = defaultMaxRunMs): RunSync {
@@ -147,7 +148,7 @@ function seal(
   return store.events.seal(events)
 }
 
-function countNews({ news }: RowsFinding, chunks: number): SyncCounts {
+function countNews({ news, unread }: RowsFinding, chunks: number): SyncCounts {
   const { read, gone, returned, rounded } = news
   return {
     read,
@@ -157,6 +158,7 @@ function countNews({ news }: RowsFinding, chunks: number): SyncCounts {
     returned,
     rounded,
     chunks,
+    unread: unread.length,
   }
 }
 

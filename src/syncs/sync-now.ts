@@ -108,7 +108,7 @@ function goesOn(): ApiError {
 /** Runs it, or joins the run in progress; runs it afterwards when that one read no rows by schedule. */
 async function request(options: SyncNowOptions, asked: Request): Promise<SyncAnswer> {
   const { store, clock } = options
-  for (let noted = false; ; ) {
+  for (let noted = false; ; await pause(options, asked.deadline)) {
     const begin = await claim(options, asked)
     if (begin.kind === 'claimed') return runHere(options, begin, noted ? null : asked.note)
     if (!noted) await asked.note(store)
@@ -131,6 +131,16 @@ type Begin =
   | { readonly kind: 'running'; readonly runId: SyncRunId }
   /** There was none in time. */
   | { readonly kind: 'no_place' }
+
+/** A run that has just ended another way may still be ending here: the next look is no busy loop. */
+async function pause(
+  { runs, pollMs = defaultPollMs }: SyncNowOptions,
+  deadline: AbortSignal,
+): Promise<void> {
+  await sleep(pollMs, undefined, { signal: AbortSignal.any([deadline, runs.stop]) }).catch(() => {
+    throw deadline.aborted ? goesOn() : toSyncApiError(interruption)
+  })
+}
 
 async function claim(
   { store, clock, runs }: SyncNowOptions,

@@ -7,7 +7,16 @@ import { makeLog } from './log.ts'
 import { makeMetrics } from './metrics.ts'
 import { makeReports } from './reports.ts'
 
-const counts = { read: 0, new: 0, updated: 0, gone: 0, returned: 0, rounded: 0, chunks: 0 }
+const counts = {
+  read: 0,
+  new: 0,
+  updated: 0,
+  gone: 0,
+  returned: 0,
+  rounded: 0,
+  chunks: 0,
+  unread: 0,
+}
 
 const run: SyncRunReport = {
   runId: newId<SyncRunId>(),
@@ -25,6 +34,7 @@ const runs: readonly [what: string, change: Partial<SyncRunReport>, level: strin
   ['read nothing and announced nothing', {}, 'debug'],
   ['read rows', { counts: { ...counts, read: 1 } }, 'info'],
   ['announced that there is nothing new', { counts: { ...counts, chunks: 1 } }, 'info'],
+  ['left out an account that the provider refuses', { counts: { ...counts, unread: 1 } }, 'warn'],
   ['failed at its provider', { result: 'failed', code: 'unavailable' }, 'warn'],
   ['failed by an error of ours', { result: 'failed', code: 'internal' }, 'error'],
 ]

@@ -133,8 +133,9 @@ function logRun(log: Log, { counts, code, error, durationMs, ...run }: SyncRunRe
 function levelOf(
   result: SyncRunReport['result'],
   code: SyncRunReport['code'],
-  { read, chunks }: SyncRunReport['counts'],
+  { read, chunks, unread }: SyncRunReport['counts'],
 ): 'debug' | 'info' | 'warn' | 'error' {
+  if (result === 'succeeded' && unread > 0) return 'warn'
   if (result === 'succeeded') return read === 0 && chunks === 0 ? 'debug' : 'info'
   return code === 'internal' ? 'error' : 'warn'
 }

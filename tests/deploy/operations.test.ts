@@ -74,7 +74,16 @@ interface Dashboard {
 /** The labels of each series of a process that has met everything. */
 async function listLabels(): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
   const metrics = makeMetrics()
-  const counts = { read: 1, new: 1, updated: 1, gone: 1, returned: 1, rounded: 1, chunks: 1 }
+  const counts = {
+    read: 1,
+    new: 1,
+    updated: 1,
+    gone: 1,
+    returned: 1,
+    rounded: 1,
+    chunks: 1,
+    unread: 1,
+  }
   const run = { runId: newId<SyncRunId>(), connectionId: newId<ConnectionId>() }
   const request = { door: 'rest', operation: 'unknown', status: 404, cache: 'BYPASS' } as const
   metrics.request({ ...request, durationMs: 1 })

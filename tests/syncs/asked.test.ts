@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { byOperator } from '#contract/actor.ts'
 import type { ConnectionId } from '#kernel/ids.ts'
+import { runLeaseMs } from '#syncs/lease.ts'
 import { makeRuns } from '#syncs/runs.ts'
 import { makeSyncNow } from '#syncs/sync-now.ts'
 import { makeSyncs } from '#syncs/syncs.ts'
@@ -199,4 +200,26 @@ test('a caller that waited too long for a place gets an error, and the sync is d
   await assert.rejects(askBriefly(byOperator, last), { entry: 'service_unavailable' })
   const isDue = async () => (await store.syncs.readBacklog(service.clock.now())).due === 1
   await until('it is due', isDue)
+})
+
+test('a caller whose run here was given to another process gets an error in time, and the process stays awake', async (t) => {
+  const { service, brokers } = await openMany(t, 1)
+  const [last = assert.fail()] = brokers
+  const { store } = service.app
+  const ended = Promise.withResolvers<{ readonly kind: 'lost' }>()
+  const runs = makeRuns({ run: () => ended.promise, onEnd: () => {} })
+  const claim = () => {
+    const lease = { now: service.clock.now(), leaseMs: runLeaseMs, reason: 'operator' } as const
+    return store.syncs.claim(last, lease)
+  }
+  const [place, claimed] = [runs.places.take(), await claim()]
+  assert.ok(place !== null && claimed?.kind === 'claimed')
+  const running = runs.start(claimed.sync, { place })
+  // A clock that steps forward, as that of a laptop that was asleep.
+  service.clock.advance(runLeaseMs + 1)
+  assert.equal((await claim())?.kind, 'claimed')
+  const askBriefly = makeSyncNow({ store, clock: service.clock, runs, waitMs: 300, pollMs: 20 })
+  await assert.rejects(askBriefly(byOperator, last), { entry: 'service_unavailable' })
+  ended.resolve({ kind: 'lost' })
+  await running
 })

@@ -175,8 +175,16 @@ export async function confirmEmpty(
   demandConnection(set, connection)
   for (const account of asked?.accounts ?? []) {
     findAccount(set, connection, account)
-    if (set.accountTroubles.get(account.upstreamId) !== 'incomplete') continue
-    const detail = 'the server has not read all rows of this account yet'
-    throw new UpstreamError('simplefin', { kind: 'preparing', detail, of: account.name })
+    demandWhole(set, account)
   }
+}
+
+/** Of an account without rows. @throws UpstreamError `preparing` where the server has not read them yet. */
+export function demandWhole(
+  set: AccountSet,
+  { upstreamId, name }: { readonly upstreamId: string; readonly name: string },
+): void {
+  if (set.accountTroubles.get(upstreamId) !== 'incomplete') return
+  const detail = 'the server has not read all rows of this account yet'
+  throw new UpstreamError('simplefin', { kind: 'preparing', detail, of: name })
 }

@@ -18,6 +18,7 @@ import type {
 } from '../port.ts'
 import type { PendingReading } from '../row-details.ts'
 import {
+  demandWhole,
   findAccount,
   type Reach,
   readingLifeMs,
@@ -76,11 +77,15 @@ export function makeTransactionReader(reach: Reach): RowReader<TransactionPage> 
     const accounts = query.accounts.map(
       (account) => [account, findAccount(set, query.connection, account)] as const,
     )
+    // Reading R20b: the newest window tells by account whether its rows are there.
+    for (const [ref, { transactions }] of place.until === null ? accounts : []) {
+      if ((transactions?.length ?? 0) === 0) demandWhole(set, ref)
+    }
     const rows = identifyRows(accounts, query.userId, bounds)
     const times = accounts.map(([, account]) => balanceTime(account, readAt) ?? readAt)
     const held: Held = {
       rows,
-      next: nextPlace(query, place, { isEmpty: rows.length === 0, today }),
+      next: nextPlace(query, place, { isEmpty: rows.length === 0, isAlone: query.scoped, today }),
       ownRows: accounts.reduce((sum, [, { transactions }]) => sum + (transactions?.length ?? 0), 0),
       age: { asOf: Math.min(readAt, ...times), goodUntil: readAt + readingLifeMs },
     }
@@ -128,16 +133,25 @@ const earlier = ({ from, empty }: Place): Place => {
   return { from: addDays(from, -windowDays), until: from, empty }
 }
 
-/** Null at the beginning of the query, at two windows without rows, and at the end of the history. */
+/**
+ * Null at the beginning of the query and at the end of the history. All accounts together end at two windows
+ * without rows; one alone may have a row a year, and its calls are counted for itself.
+ */
 function nextPlace(
   { window: { from } }: RowsQuery,
   place: Place,
-  { isEmpty, today }: { readonly isEmpty: boolean; readonly today: string },
+  {
+    isEmpty,
+    isAlone,
+    today,
+  }: { readonly isEmpty: boolean; readonly isAlone: boolean; readonly today: string },
 ): PageCursor | null {
   const empty = isEmpty ? place.empty + 1 : 0
   const isReached = from !== null && place.from < utc.dayOf(from)
   const isOver = place.from <= addDays(today, -historyDays)
-  return isReached || isOver || empty > 1 ? null : JSON.stringify({ ...earlier(place), empty })
+  return isReached || isOver || (empty > 1 && !isAlone)
+    ? null
+    : JSON.stringify({ ...earlier(place), empty })
 }
 
 function toPage(query: RowsQuery, { rows, ...held }: Held, body: Uint8Array): TransactionPage {

@@ -189,6 +189,19 @@ test('R20b: an empty answer is doubted by what the server says of the account an
   assert.equal((await failureOf(check())).kind, 'consent_lost')
 })
 
+test('R20b: an account whose rows the server has not read yet is not ready, beside others that are', async () => {
+  await using ground = await makeGround()
+  const savings = accountOf(ground, 'healthy', 1)
+  savings.rows = []
+  const query = queryFor(ground, 'healthy')
+  assert.ok((await walk(ground.adapter, query)).rows.length > 0)
+  savings.trouble = 'act.missingdata'
+  ground.clock.ms += 3_600_001
+  const failure = await failureOf(walk(ground.adapter, query))
+  assert.ok(failure.kind === 'preparing')
+  assert.equal(failure.of, savings.name)
+})
+
 test('an account that the server does not list any more may have moved; only banks that work are alive', async () => {
   await using ground = await makeGround()
   const query = queryFor(ground, 'healthy')

@@ -180,6 +180,19 @@ test('a walk ends at two windows without rows in a row', async () => {
   assert.deepEqual([rows.length, pages.length], [2, 4])
 })
 
+test('R17: a walk of one account alone goes on over windows without rows, to the beginning of the query', async () => {
+  await using ground = await makeGround()
+  const yearly = ['2026-11-17', '2026-06-20', '2025-12-22'].map((day) =>
+    row({ postedAt: noon(day), description: 'Interest' }),
+  )
+  plant(ground, yearly)
+  const from = toMicros(startOfTests - 365 * dayMs)
+  const window = { from, to: toMicros(ground.clock.now()), isOpen: true }
+  const query = queryFor(ground, 'twins', { window, scoped: true })
+  const { rows, pages } = await walk(ground.adapter, query)
+  assert.deepEqual([rows.length, pages.length], [3, 9])
+})
+
 test('a query of the past begins with the window that has its end', async () => {
   await using ground = await makeGround()
   const window = {
