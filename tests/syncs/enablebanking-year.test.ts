@@ -62,7 +62,8 @@ test('R37: in a year of daily syncs each row is announced exactly once, although
       for (const session of sandbox.enablebanking.site.sessions.sessions.values()) {
         Object.assign(session, { validUntil: clock.now() + 170 * dayMs })
       }
-      const [again] = sandbox.person('reissued')
+      const people = sandbox.person('reissued')
+      const again = people.find(({ provider }) => provider === 'enablebanking')
       assert.ok(again !== undefined)
       await service.app.connections.linkConnections(byOperator, user.id, again)
     }
