@@ -29,8 +29,8 @@ export interface NewsCollector {
   /** @throws SyncError `too_large` beyond the bounds. */
   take(row: ReadRow): void
   /**
-   * Call it once. `readFrom`: see AccountLedger.close. `unread`: accounts that could not be read; their ledgers
-   * and rows are left as they were.
+   * Call it once. `readFrom`: see AccountLedger.close. `unread`: accounts that could not be read; their
+   * ledgers are left as they were.
    */
   close(readFrom: MonthNumber, unread?: readonly AccountId[]): Promise<RowChanges>
 }
