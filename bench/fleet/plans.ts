@@ -76,7 +76,7 @@ type Step = readonly [name: string, work: () => Promise<unknown>]
 
 function listSteps(engine: Engine, now: number): readonly Step[] {
   const feed = <Told>() => makeFeed<Told>(() => {}, 'a listener failed')
-  const write = makeWrite(engine, { changes: feed(), work: feed() })
+  const write = makeWrite(engine, { changes: feed(), work: feed(), arrivals: feed() })
   const sealer = makeSealer([storeKey])
   const syncs = makeSyncStore({ engine, write })
   const deliveries = makeDeliveryStore({

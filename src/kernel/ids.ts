@@ -15,8 +15,12 @@ export type SessionId = Id<'session'>
 export type ConnectionId = Id<'connection'>
 export type AccountId = Id<'account'>
 export type SyncRunId = Id<'sync run'>
-/** A webhook endpoint: where a consumer receives events. */
+/** A webhook endpoint: where a receiver gets events. */
 export type EndpointId = Id<'endpoint'>
+/** A consumer: who fetches events by a name of its own (reading R42). */
+export type ConsumerId = Id<'consumer'>
+/** A user's sequence of events; another one begins with a new ledger. */
+export type FeedId = Id<'feed'>
 export type EventId = Id<'event'>
 /** A change of a connection whose event is not accepted yet. */
 export type WaitingEventId = Id<'waiting event'>

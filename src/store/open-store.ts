@@ -18,6 +18,7 @@ import { migrate } from './engine/migrate.ts'
 import { sqlState } from './engine/postgres-failure.ts'
 import { openSqlite } from './engine/sqlite-engine.ts'
 import { refuseUnfinished } from './engine/unfinished-copy.ts'
+import { makeConsumerStore } from './events/consumers.ts'
 import { makeDeliveryStore } from './events/deliveries.ts'
 import { makeEndpointStore } from './events/endpoints.ts'
 import { makeEventRows, makeEventStore } from './events/events.ts'
@@ -72,6 +73,7 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
   const feeds: Feeds = {
     changes: makeFeed(log, 'a listener of store changes failed'),
     work: makeFeed(log, 'a listener of due work failed'),
+    arrivals: makeFeed(log, 'a listener of new events failed'),
   }
   const engine =
     options.databaseUrl === null
@@ -79,7 +81,11 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
       : await connect(options.databaseUrl, log)
   try {
     await prepareSchema(engine, options.mode, keys, { log, clock })
-    await engine.listen({ change: feeds.changes.emit, work: feeds.work.emit })
+    await engine.listen({
+      change: feeds.changes.emit,
+      work: feeds.work.emit,
+      arrival: feeds.arrivals.emit,
+    })
     const { reconnectDueAt = null } = options
     const mails = { reconnectDueAt, sealer, now: () => clock.now() }
     return makeStore(engine, feeds, mails, log)
@@ -162,8 +168,8 @@ function makeStore(engine: Engine, feeds: Feeds, mails: MailQueue, log: StoreLog
     events: makeEventStore({ engine, write, sealer }),
     transact: (work, options) =>
       write(
-        (tx, touched, woke) =>
-          work(makeRows({ ...joinTransaction(engine, tx, { touched, woke }), mails, opened })),
+        (tx, touched, woke, fed) =>
+          work(makeRows({ ...joinTransaction(engine, tx, { touched, woke, fed }), mails, opened })),
         options,
       ),
     inspector: makeInspector(engine, sealer),
@@ -174,6 +180,7 @@ function makeStore(engine: Engine, feeds: Feeds, mails: MailQueue, log: StoreLog
       feeds.beginChange = begin
     },
     onWork: (listener) => feeds.work.subscribe(listener),
+    onFeed: (listener) => feeds.arrivals.subscribe(listener),
     ping: () => engine.ping(),
     close() {
       closed ??= closeAll()
@@ -209,6 +216,7 @@ function makeRows({ engine, write, mails, opened }: RowOptions): StoreRows {
     endpoints: makeEndpointStore({ engine, write, sealer }),
     events: makeEventRows({ engine, write }),
     deliveries: makeDeliveryStore({ engine, write, sealer, opened }),
+    consumers: makeConsumerStore({ engine, write }),
     usage: makeUsageStore({ engine, write }),
     mails: makeMailStore({ engine, write, mails }),
     singleUse: makeSingleUseStore({ engine, write }),

@@ -56,7 +56,7 @@ export async function openPlanStage(): Promise<PlanStage> {
   const feed = <News>() => makeFeed<News>(() => {}, 'a listener failed')
   return {
     engine,
-    write: makeWrite(engine, { changes: feed(), work: feed() }),
+    write: makeWrite(engine, { changes: feed(), work: feed(), arrivals: feed() }),
     async plansOf(work) {
       asked.length = 0
       await work()

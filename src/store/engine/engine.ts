@@ -64,26 +64,34 @@ export interface Expectation {
 export interface CommittedChanges {
   readonly users: ReadonlySet<UserId>
   readonly work: ReadonlySet<WorkKind>
+  /** Users with new events in their feeds. */
+  readonly fed: ReadonlySet<UserId>
 }
 
 export interface Listeners {
   readonly change: (change: StoreChange) => void
   readonly work: (kind: WorkKind) => void
+  readonly arrival: (change: StoreChange) => void
 }
 
 /** The listeners of this process. */
 export interface Feeds {
   readonly changes: Feed<StoreChange>
   readonly work: Feed<WorkKind>
+  readonly arrivals: Feed<StoreChange>
   beginChange?: BeginChange
 }
 
 type Touched = (userId: UserId) => void
 type Woke = (kind: WorkKind) => void
+type Fed = (userId: UserId) => void
 
-/** Runs one transaction; its commit notifies once of each user `touched` and each kind of work `woke`. */
+/**
+ * Runs one transaction; its commit notifies once of each user `touched`, each kind of work `woke`, and each
+ * user `fed`, whose feed has new events.
+ */
 export type Write = <Result>(
-  work: (tx: Db, touched: Touched, woke: Woke) => Promise<Result>,
+  work: (tx: Db, touched: Touched, woke: Woke, fed: Fed) => Promise<Result>,
   options?: TransactOptions,
 ) => Promise<Result>
 
@@ -112,7 +120,7 @@ const maxAttempts = 3
 export function makeWrite(engine: Engine, feeds: Feeds): Write {
   return async (work, { mayBeLost = false } = {}) => {
     for (let attempt = 1; ; attempt += 1) {
-      const news = { users: new Set<UserId>(), work: new Set<WorkKind>() }
+      const news = { users: new Set<UserId>(), work: new Set<WorkKind>(), fed: new Set<UserId>() }
       let endChange = async () => {}
       try {
         const result = await engine.transaction(async (tx) => {
@@ -120,8 +128,9 @@ export function makeWrite(engine: Engine, feeds: Feeds): Write {
             tx,
             (userId) => news.users.add(userId),
             (kind) => news.work.add(kind),
+            (userId) => news.fed.add(userId),
           )
-          if (news.users.size + news.work.size > 0) await engine.announce(tx, news)
+          if (news.users.size + news.work.size + news.fed.size > 0) await engine.announce(tx, news)
           if (news.users.size > 0 && feeds.beginChange !== undefined) {
             endChange = await feeds.beginChange(news.users)
           }
@@ -144,7 +153,7 @@ export function makeWrite(engine: Engine, feeds: Feeds): Write {
 export function joinTransaction(
   engine: Engine,
   tx: Db,
-  { touched, woke }: { readonly touched: Touched; readonly woke: Woke },
+  { touched, woke, fed }: { readonly touched: Touched; readonly woke: Woke; readonly fed: Fed },
 ): RepositoryOptions {
   return {
     engine: {
@@ -153,12 +162,13 @@ export function joinTransaction(
       // Another connection does not see this transaction.
       findRow: async (query) => (await tx.executeQuery(query)).rows[0],
     },
-    write: (work) => work(tx, touched, woke),
+    write: (work) => work(tx, touched, woke, fed),
   }
 }
 
-function tell(feeds: Feeds, { users, work }: CommittedChanges): void {
+function tell(feeds: Feeds, { users, work, fed }: CommittedChanges): void {
   for (const userId of users) feeds.changes.emit({ userId })
+  for (const userId of fed) feeds.arrivals.emit({ userId })
   for (const kind of work) feeds.work.emit(kind)
 }
 

@@ -8,9 +8,11 @@ import type { ConnectionStatus, Provider } from '#contract/resources.ts'
 import type {
   AccountId,
   ConnectionId,
+  ConsumerId,
   DeliveryId,
   EndpointId,
   EventId,
+  FeedId,
   SyncRunId,
   UserId,
   WaitingEventId,
@@ -129,6 +131,8 @@ interface DeliveryTables {
     shredding: boolean
     shredded_at: MomentOrNull
     payload: Uint8Array | null
+    /** In its user's feed; null: it is not in one. */
+    position: number | null
   }
   readonly deliveries: {
     id: DeliveryId
@@ -157,7 +161,19 @@ interface DeliveryTables {
   }
 }
 
-export interface EventTables extends SyncTables, WaitingTables, DeliveryTables {
+interface FeedTables {
+  readonly event_feeds: { user_id: UserId; id: FeedId; last_position: number }
+  readonly event_consumers: {
+    id: ConsumerId
+    user_id: UserId
+    name: string
+    acknowledged: number
+    created_at: Moment
+    asked_at: Moment
+  }
+}
+
+export interface EventTables extends SyncTables, WaitingTables, DeliveryTables, FeedTables {
   /** The only table in the place of the event keys. */
   readonly event_keys: {
     event_id: EventId

@@ -1,7 +1,7 @@
 /**
- * Receives notifications of changed users and due work from other processes: LISTEN on a separate connection
+ * Receives notifications of changed users, due work and new events from other processes: LISTEN on a separate connection
  * that reconnects by itself. Notifications may be missed while it is down, so after a reconnect all cached
- * rows must be dropped and all kinds of work looked for.
+ * rows must be dropped and all kinds of work and new events looked for.
  */
 import { Client } from 'pg'
 import type { UserId } from '#kernel/ids.ts'
@@ -27,15 +27,19 @@ export interface ListenerOptions {
 
 const workKinds: readonly WorkKind[] = ['sync', 'connection-event', 'delivery', 'mail']
 
+/** Before the id of a user whose feed has new events. */
+const feedMark = 'feed:'
+
 /**
- * The texts of the messages: the sending process, and the changed user or the kind of work. A process of an
- * older version reads a kind of work as the id of a user, which matches none.
+ * The texts of the messages: the sending process, and the changed user, the kind of work, or the user with
+ * new events. A process of an older version reads the others as the id of a user, which matches none.
  */
 export function toChangeTexts(
   instance: string,
-  { users, work }: CommittedChanges,
+  { users, work, fed }: CommittedChanges,
 ): readonly string[] {
-  return [...users, ...work].map((about) => `${instance} ${about}`)
+  const feeds = [...fed].map((userId) => `${feedMark}${userId}`)
+  return [...users, ...work, ...feeds].map((about) => `${instance} ${about}`)
 }
 
 /**
@@ -75,6 +79,7 @@ export async function startListener(options: ListenerOptions): Promise<() => Pro
         message: 'the connection for store change notifications is restored',
       })
       options.listeners.change({ userId: null })
+      options.listeners.arrival({ userId: null })
       for (const kind of workKinds) options.listeners.work(kind)
     } catch {
       // The loss was logged already; retries continue until it is connected or closed.
@@ -119,8 +124,10 @@ function receive(payload: string, { instance, listeners }: ListenerOptions): voi
   if (sender === instance || about === undefined) return
   const kind = workKinds.find((known) => known === about)
   // Only stores write to this channel; whatever is no kind of work is the id of one of their users.
-  if (kind === undefined) listeners.change({ userId: about as UserId })
-  else listeners.work(kind)
+  if (kind !== undefined) listeners.work(kind)
+  else if (about.startsWith(feedMark))
+    listeners.arrival({ userId: about.slice(feedMark.length) as UserId })
+  else listeners.change({ userId: about as UserId })
 }
 
 /** Closes a connection that is no longer used; an error while closing has no effect. */

@@ -9,6 +9,7 @@ import type { Engine, RepositoryOptions } from '../engine/engine.ts'
 import { countChanged } from '../engine/rows.ts'
 import { type Db, isBefore, moment } from '../engine/tables.ts'
 import type { EventStore } from '../ports/events.ts'
+import { isUnread } from './consumers.ts'
 import { destroyKeys, sweepOrphans } from './event-keys.ts'
 
 type Ends = Pick<EventStore, 'shred' | 'sweepKeys' | 'sweepReceipts' | 'readBacklog'>
@@ -19,8 +20,8 @@ const mostAtOnce = 500
 export function makeEventEnds({ engine, write }: RepositoryOptions): Ends {
   const { db } = engine
   return {
-    async shred({ acceptedBefore, now, limit }) {
-      const bounds = { acceptedBefore, limit: Math.min(limit, mostAtOnce) }
+    async shred({ acceptedBefore, unreadBefore, now, limit }) {
+      const bounds = { acceptedBefore, unreadBefore, limit: Math.min(limit, mostAtOnce) }
       const ids = await write((tx) => decide(engine, tx, bounds))
       if (ids.length === 0) return 0
       await destroyKeys(engine, ids)
@@ -62,9 +63,9 @@ const hasPending = sql<boolean>`exists (
 async function decide(
   { kind }: Engine,
   tx: Db,
-  { acceptedBefore, limit }: { readonly acceptedBefore: number; readonly limit: number },
+  { acceptedBefore, unreadBefore, limit }: Bounds,
 ): Promise<readonly EventId[]> {
-  const query = tx
+  const ended = tx
     .selectFrom('events')
     .select('id')
     .where('shredded_at', 'is', null)
@@ -73,6 +74,10 @@ async function decide(
     .orderBy('created_at')
     .orderBy('id')
     .limit(limit)
+  const query =
+    unreadBefore === undefined
+      ? ended
+      : ended.where(sql<boolean>`(${isBefore('created_at', unreadBefore)} or not ${isUnread})`)
   const rows = await (kind === 'postgres' ? query.forUpdate().skipLocked() : query).execute()
   if (rows.length === 0) return []
   const marked = await tx
@@ -87,6 +92,12 @@ async function decide(
     .returning('id')
     .execute()
   return marked.map(({ id }) => id)
+}
+
+interface Bounds {
+  readonly acceptedBefore: number
+  readonly unreadBefore: number | undefined
+  readonly limit: number
 }
 
 async function destroyPayloads(tx: Db, ids: readonly EventId[], now: number): Promise<void> {

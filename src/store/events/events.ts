@@ -10,6 +10,7 @@ import { type Db, moment } from '../engine/tables.ts'
 import { demandUserSoon } from '../people/users.ts'
 import type { EventRows, EventStore, NewEvent, SealedBody, SealedEvent } from '../ports/events.ts'
 import type { Sealer } from '../seal.ts'
+import { advanceFeed, feedPosition } from './consumers.ts'
 import { type HeldEndpoint, holdEndpoints, toEvents } from './endpoint-rows.ts'
 import { makeEventEnds } from './event-end.ts'
 import { addKeys, holdKeys, readWrappedKeys } from './event-keys.ts'
@@ -27,14 +28,19 @@ import { insertDeliveries } from './lanes.ts'
 export function makeEventRows({ engine, write }: RepositoryOptions): EventRows {
   return {
     accept: (events, only) =>
-      write(async (tx, _touched, woke) => {
+      write(async (tx, _touched, woke, fed) => {
         const [first] = events
         if (first === undefined) return 0
         if (events.some(({ userId }) => userId !== first.userId))
           throw new Error('events of several users were to be accepted as one')
         await demandUserSoon(engine, tx, first.userId)
         await demandKeys(engine, tx, events)
-        await insertEvents(engine, tx, events)
+        const isForAll = only === undefined
+        if (isForAll) {
+          const { userId } = first
+          await advanceFeed(engine, tx, { userId, by: events.length, found: () => fed(userId) })
+        }
+        await insertEvents(engine, tx, events, isForAll)
         const endpoints = await holdTakers(engine, tx, first.userId, only)
         let count = 0
         for (const endpoint of endpoints) {
@@ -157,19 +163,34 @@ function demandKeys(engine: Engine, tx: Db, events: readonly SealedEvent[]): Pro
 /** Each has at most 64 KiB. */
 const eventsAtOnce = 16
 
-async function insertEvents(engine: Engine, tx: Db, events: readonly SealedEvent[]): Promise<void> {
+/** `inFeed`: at the end of the user's feed, which was advanced by their number. */
+async function insertEvents(
+  engine: Engine,
+  tx: Db,
+  events: readonly SealedEvent[],
+  inFeed: boolean,
+): Promise<void> {
+  let behind = events.length
   const insert = async (batch: readonly SealedEvent[]) => {
-    const rows = batch.map(toColumns)
+    const rows = batch.map((event) => {
+      behind -= 1
+      return { ...toColumns(event), behind: inFeed ? behind : null }
+    })
     await engine.later(tx, engine.queries.compile(insertRows, tx, { rows }))
     return []
   }
   await inBatches(events, insert, eventsAtOnce)
 }
 
-type NewRow = ReturnType<typeof toColumns>
+type NewRow = ReturnType<typeof toColumns> & { readonly behind: number | null }
 
 const insertRows = (tx: Db, { rows }: { readonly rows: readonly NewRow[] }) =>
-  tx.insertInto('events').values(rows)
+  tx.insertInto('events').values(
+    rows.map(({ behind, ...row }) => ({
+      ...row,
+      position: feedPosition(row.user_id, behind),
+    })),
+  )
 
 function toColumns(event: SealedEvent) {
   return {

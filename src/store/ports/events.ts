@@ -58,7 +58,8 @@ export interface EventRows {
    * Stores the events, all of one user, and creates one delivery for each endpoint of the user that takes
    * their type, in order (none for an empty run where the endpoint skips those; `missed` where it is
    * disabled). `only`: for this endpoint alone, whatever types it takes (test events). Returns the number of
-   * deliveries. Events count as accepted at their `createdAt`. It locks the user's row, so a transaction
+   * deliveries. Without `only` they are also at the end of the user's feed, if there is one
+   * (`consumers.ts`). Events count as accepted at their `createdAt`. It locks the user's row, so a transaction
    * calls it before `SyncStore.finish`.
    * @throws OwnerGoneError
    */
@@ -89,11 +90,13 @@ export interface EventStore extends EventRows {
   readBodies(ids: readonly EventId[]): Promise<ReadonlyMap<EventId, SealedBody>>
   /**
    * Destroys the keys, then the payloads, of events accepted before `acceptedBefore` without a pending
-   * delivery; at most `limit` and at most 500 per call. Returns how many. Also completes what an earlier call
-   * left incomplete.
+   * delivery; at most `limit` and at most 500 per call. Events that a consumer has not acknowledged stay
+   * until they were accepted before `unreadBefore`; absent: they are treated like others. Returns how many.
+   * Also completes what an earlier call left incomplete.
    */
   shred(options: {
     readonly acceptedBefore: Millis
+    readonly unreadBefore?: Millis
     readonly now: Millis
     readonly limit: number
   }): Promise<number>

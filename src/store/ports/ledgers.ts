@@ -34,7 +34,7 @@ export interface LedgerStore {
   checkKey(userId: UserId, check: (key: Uint8Array | null) => void): Promise<void>
   /**
    * Deletes the key and every month, and sets `ledgerFrom` of the user's syncs to null: the first sync after
-   * a new `begin` reports the look-back again (reading R34a).
+   * a new `begin` reports the look-back again (reading R34a). The user's feed becomes another one.
    */
   end(userId: UserId): Promise<void>
   /** Every month of these accounts. */

@@ -11,6 +11,7 @@ export interface StoreReader {
   readonly syncs: Pick<Store['syncs'], 'listStates' | 'listLastRuns' | 'countRuns' | 'listRuns'>
   readonly endpoints: Pick<Store['endpoints'], 'list' | 'find'>
   readonly deliveries: Pick<Store['deliveries'], 'list' | 'find' | 'listAttempts'>
+  readonly consumers: Pick<Store['consumers'], 'list' | 'get'>
   readonly usage: Pick<Store['usage'], 'list'>
   readonly sessions: Pick<Store['sessions'], 'findPassword' | 'list'>
   readonly secondFactors: Pick<Store['secondFactors'], 'has' | 'countCodes'>

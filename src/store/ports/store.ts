@@ -7,6 +7,7 @@ import type { AuditEntry, AuditLog, ExtensionEntry } from './audit.ts'
 import type { BeginChange, StoreChange, WorkKind } from './changes.ts'
 import type { ConnectionEventStore } from './connection-events.ts'
 import type { ConnectionStore } from './connections.ts'
+import type { ConsumerStore } from './consumers.ts'
 import type { DeliveryStore } from './deliveries.ts'
 import type { EndpointStore } from './endpoints.ts'
 import type { EventRows, EventStore } from './events.ts'
@@ -44,6 +45,7 @@ export interface StoreRows {
   readonly endpoints: EndpointStore
   readonly events: EventRows
   readonly deliveries: DeliveryStore
+  readonly consumers: ConsumerStore
   readonly usage: UsageStore
   readonly mails: MailStore
   readonly singleUse: SingleUseStore
@@ -90,6 +92,12 @@ export interface Store extends StoreRows {
    * notifications may have been missed. It may be called without need. Returns a function that unsubscribes.
    */
   onWork(listener: (kind: WorkKind) => void): () => void
+  /**
+   * Registers a listener for new events in a user's feed: those of this process at once, on PostgreSQL also
+   * those of other processes; `userId` null: perhaps in everybody's. It may be called without need. Returns a
+   * function that unsubscribes.
+   */
+  onFeed(listener: (change: StoreChange) => void): () => void
   /** Resolves when the store answers. */
   ping(): Promise<void>
   close(): Promise<void>

@@ -9,6 +9,7 @@ import { inBatches } from '../engine/batches.ts'
 import { isBrokenReference } from '../engine/broken-reference.ts'
 import type { Engine, SealingOptions } from '../engine/engine.ts'
 import type { Db } from '../engine/tables.ts'
+import { renewFeed } from '../events/consumers.ts'
 import { OwnerGoneError } from '../failure.ts'
 import { demandUser, lockUser, lockUserSoon, type UserState } from '../people/users.ts'
 import type { LedgerMonth, LedgerStore } from '../ports/ledgers.ts'
@@ -85,6 +86,7 @@ async function end(engine: Engine, tx: Db, userId: UserId): Promise<void> {
       query.selectFrom('accounts').select('id').where('user_id', '=', userId),
     )
     .execute()
+  await renewFeed(tx, userId)
   // The ledger no longer has any of their rows.
   await tx.updateTable('syncs').set({ ledger_from: null }).where('user_id', '=', userId).execute()
 }

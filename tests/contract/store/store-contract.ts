@@ -10,6 +10,7 @@ import { testAudit, testFormerAudit } from './audit-contract.ts'
 import { testChanges } from './changes-contract.ts'
 import { testConnectionEvents } from './connection-events-contract.ts'
 import { testConnections } from './connections-contract.ts'
+import { testConsumers } from './consumers-contract.ts'
 import { testDeletion } from './deletion-contract.ts'
 import { testDeliveries } from './deliveries-contract.ts'
 import { testEndpoints } from './endpoints-contract.ts'
@@ -57,6 +58,7 @@ const parts: Readonly<Record<string, (store: StoreOf) => void>> = {
   connections: testConnections,
   accounts: testAccounts,
   oauth: testOAuth,
+  consumers: testConsumers,
   audit: testAudit,
   transact: testTransact,
   deletion: testDeletion,

@@ -1,0 +1,72 @@
+/**
+ * Consumers of events (reading R42): who fetches a user's events by name, without an address. Each user with
+ * consumers has one feed, in which every accepted event has a position; a consumer is how far it has
+ * acknowledged the feed.
+ */
+import type { EventType } from '#contract/events.ts'
+import type { ConnectionId, ConsumerId, EventId, FeedId, UserId } from '#kernel/ids.ts'
+import type { Millis } from '#kernel/time.ts'
+
+export interface ConsumerRow {
+  readonly id: ConsumerId
+  readonly userId: UserId
+  /** Unique among the user's consumers. */
+  readonly name: string
+  /** The position up to which it has what it asked for. */
+  readonly acknowledged: number
+  readonly createdAt: Millis
+  /** When it last asked, to the minute. */
+  readonly askedAt: Millis
+}
+
+/** A user's feed. */
+export interface FeedRow {
+  /** Another one after the ledger has ended. */
+  readonly id: FeedId
+  /** Of its newest event. */
+  readonly lastPosition: number
+}
+
+export interface ConsumerState {
+  readonly consumer: ConsumerRow
+  readonly feed: FeedRow
+}
+
+/** An event of a feed, without its body. */
+export interface FeedEventRow {
+  readonly id: EventId
+  readonly position: number
+  readonly type: EventType
+  readonly connectionId: ConnectionId | null
+  /** Of the body, in bytes. */
+  readonly size: number
+  /** False: its payload is destroyed, or is being destroyed. */
+  readonly isKept: boolean
+}
+
+export interface NewConsumer {
+  readonly userId: UserId
+  readonly name: string
+  readonly createdAt: Millis
+}
+
+export interface ConsumerStore {
+  /** Of committed data only. */
+  find(userId: UserId, name: string): Promise<ConsumerState | null>
+  get(id: ConsumerId): Promise<ConsumerRow | null>
+  /**
+   * Creates it at the end of the feed, and the feed with the user's first one. An existing one of this name
+   * is returned as it is. `too_many`: the user already has `limit` consumers. @throws OwnerGoneError
+   */
+  create(consumer: NewConsumer, limit: number): Promise<ConsumerState | 'too_many'>
+  /** Oldest first, with the number of kept events that each has not acknowledged. */
+  list(userId: UserId): Promise<readonly (ConsumerRow & { readonly waiting: number })[]>
+  count(userId: UserId): Promise<number>
+  /** What was acknowledged before stays acknowledged. */
+  acknowledge(id: ConsumerId, acknowledged: { position: number; at: Millis }): Promise<void>
+  delete(id: ConsumerId): Promise<void>
+  /** The events after this position in their order, also those that are not kept. */
+  listAfter(userId: UserId, position: number, limit: number): Promise<readonly FeedEventRow[]>
+  /** The position of the first kept event after this one; null: there is none. */
+  findKept(userId: UserId, position: number): Promise<number | null>
+}
