@@ -20,6 +20,7 @@ const placeOf: Readonly<Record<string, string>> = {
   connection: 'C',
   webhook: 'W',
   delivery: 'D',
+  consumer: 'N',
 }
 
 /** In the order of the table. A row without words has no command. */

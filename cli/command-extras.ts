@@ -185,6 +185,16 @@ export const commandExtras: Readonly<Partial<Record<AdminCallName, CommandExtras
   replayWebhook: { onlyWith: ['from', 'to'] },
   replayDelivery: delivery,
   removeWebhook: done('The webhook endpoint is removed.'),
+  listConsumers: {
+    show: table('Nobody fetches the events of this user.', [
+      'id',
+      'name',
+      'waiting',
+      'lastAskedAt',
+      'createdAt',
+    ]),
+  },
+  removeConsumer: done('The consumer is removed.'),
   listAudit: {
     show: table('There are no audit rows.', ['at', 'actor', 'action', 'userId', 'subject']),
   },

@@ -46,6 +46,7 @@ export const placeMeanings: Readonly<Record<string, string>> = {
   C: 'id of a connection',
   W: 'id of a webhook endpoint',
   D: 'id of a delivery',
+  N: 'id of a consumer of events',
   URL: 'as agents are given it, e.g. https://example.com/mcp',
   PERSON: 'name of a person in the sandbox, see `sandbox people`',
   EVENT: 'an event as its provider names it, e.g. consent.revoked',

@@ -2,9 +2,9 @@
  * Checks of the served description: it is public, it is OpenAPI 3.1, and it has the operations with their
  * parameters.
  */
-import { operations } from '#contract/operations.ts'
 import { expect } from './check.ts'
 import { describe, fieldsOf } from './exchange.ts'
+import { reads } from './reads.ts'
 import type { CheckSession, ServerCheck, ServerChecks } from './session.ts'
 
 const clause = 'contract, The public contract'
@@ -49,7 +49,7 @@ const checks: readonly ServerCheck[] = [
     async run(session) {
       const { paths } = await readDocument(session)
       const methods = /^(?:get|put|post|delete|options|head|patch|trace)$/
-      for (const { path } of operations) {
+      for (const { path } of reads) {
         const item = fieldsOf(paths)[path]
         const found = Object.keys(fieldsOf(item)).filter((name) => methods.test(name))
         expect(found.join() === 'get', `${path} with get alone`, found.join() || 'nothing')
@@ -61,7 +61,7 @@ const checks: readonly ServerCheck[] = [
     clause: 'contract, Endpoints',
     async run(session) {
       const document = await readDocument(session)
-      for (const { path, query } of operations) {
+      for (const { path, query } of reads) {
         const { get } = fieldsOf(fieldsOf(document.paths)[path])
         const listed = fieldsOf(get).parameters
         const parameters = (Array.isArray(listed) ? listed : []).map((one) =>

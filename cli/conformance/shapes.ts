@@ -3,9 +3,10 @@
  * the rules that a schema cannot express: order, masks, signs, nulls that go together, decimals as text.
  */
 import { categories } from '#contract/categories.ts'
-import { type Operation, operations } from '#contract/operations.ts'
+import type { ReadName } from '#contract/operations.ts'
 import { CheckFailure, expect, show, skip } from './check.ts'
 import { describe, errorOf, rowsOf, type ServerAnswer } from './exchange.ts'
+import { reads } from './reads.ts'
 import {
   type CheckSession,
   firstPage,
@@ -16,7 +17,7 @@ import {
 } from './session.ts'
 
 /** The request whose answer shows an operation. @throws Skipped when the key's person lacks what it needs. */
-const requests: Readonly<Record<Operation['name'], (session: CheckSession) => Promise<string>>> = {
+const requests: Readonly<Record<ReadName, (session: CheckSession) => Promise<string>>> = {
   list_connections: async () => '/v1/connections',
   list_accounts: async () => firstPage,
   list_balances: balancesPath,
@@ -35,7 +36,7 @@ async function balancesPath(session: CheckSession): Promise<string> {
   return ids.length === 0 ? skip('no banking account') : `/v1/balances?accountIds=${ids.join()}`
 }
 
-async function readGood(session: CheckSession, name: Operation['name']): Promise<ServerAnswer> {
+async function readGood(session: CheckSession, name: ReadName): Promise<ServerAnswer> {
   const answer = await session.client.once(await requests[name](session))
   const { status } = answer
   if (status === 501 || status === 503) skip(`${status}: ${String(errorOf(answer).message)}`)
@@ -43,7 +44,7 @@ async function readGood(session: CheckSession, name: Operation['name']): Promise
   return answer
 }
 
-const replies = operations.map(({ name, path, reply }): ServerCheck => {
+const replies = reads.map(({ name, path, reply }): ServerCheck => {
   return {
     name: `the answer of ${path} has the documented fields`,
     clause: 'contract, Resources',
@@ -73,7 +74,7 @@ const rules: readonly ServerCheck[] = [
     name: 'every amount, quantity and price is plain decimal text or null',
     clause: 'R24',
     async run(session) {
-      for (const { path } of operations) await readIfAny(session, path)
+      for (const { path } of reads) await readIfAny(session, path)
       for (const answer of session.client.answers.filter(({ status }) => status === 200)) {
         for (const [field, value] of rowsOf(answer).flatMap(Object.entries)) {
           if (!decimalFields.has(field) || value === null) continue
@@ -193,7 +194,7 @@ async function listTransactions(session: CheckSession) {
 
 /** Reads what the key's person has; what they lack is another check's finding. */
 async function readIfAny(session: CheckSession, path: string): Promise<void> {
-  const found = operations.find((operation) => operation.path === path)
+  const found = reads.find((operation) => operation.path === path)
   if (found !== undefined) await readGood(session, found.name).catch(() => {})
 }
 

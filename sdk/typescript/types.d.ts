@@ -16,6 +16,7 @@ export type ErrorCode =
   | 'not_found'
   | 'professional_required'
   | 'too_many_accounts'
+  | 'too_many_consumers'
   | 'upstream_bad_request'
   | 'upstream_breaker_open'
   | 'wrong_endpoint_for_category'
@@ -293,31 +294,6 @@ export type TradeType =
   | 'interest'
   | 'other'
   | (string & {})
-
-/** One of the sixteen fixed categories. */
-export interface Category {
-  /** Same as Transaction.category. */
-  readonly key: 
-  | 'BANK_FEES'
-  | 'ENTERTAINMENT'
-  | 'FOOD_AND_DRINK'
-  | 'GOVERNMENT_AND_NON_PROFIT'
-  | 'HOME_IMPROVEMENT'
-  | 'INCOME'
-  | 'LOAN_PAYMENTS'
-  | 'MEDICAL'
-  | 'MERCHANDISE'
-  | 'PERSONAL_CARE'
-  | 'RENT_AND_UTILITIES'
-  | 'SERVICES'
-  | 'TRANSFER_IN'
-  | 'TRANSFER_OUT'
-  | 'TRANSPORTATION'
-  | 'TRAVEL'
-  | (string & {})
-  /** Display name. */
-  readonly label: string
-}
 
 /** The event after a sync of a bank. */
 export interface TransactionsSynced {
@@ -606,6 +582,31 @@ export interface ConnectionRemoved {
   readonly data: ConnectionEvent
   /** The sync and the place of this event in it. */
   readonly metadata: EventMetadata
+}
+
+/** One of the sixteen fixed categories. */
+export interface Category {
+  /** Same as Transaction.category. */
+  readonly key: 
+  | 'BANK_FEES'
+  | 'ENTERTAINMENT'
+  | 'FOOD_AND_DRINK'
+  | 'GOVERNMENT_AND_NON_PROFIT'
+  | 'HOME_IMPROVEMENT'
+  | 'INCOME'
+  | 'LOAN_PAYMENTS'
+  | 'MEDICAL'
+  | 'MERCHANDISE'
+  | 'PERSONAL_CARE'
+  | 'RENT_AND_UTILITIES'
+  | 'SERVICES'
+  | 'TRANSFER_IN'
+  | 'TRANSFER_OUT'
+  | 'TRANSPORTATION'
+  | 'TRAVEL'
+  | (string & {})
+  /** Display name. */
+  readonly label: string
 }
 
 /** What an endpoint receives. */

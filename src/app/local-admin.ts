@@ -68,7 +68,9 @@ export async function openLocalAdmin(given: AppOptions): Promise<LocalAdmin> {
       const { pathname, searchParams } = new URL(path, origins().base)
       const operation = operations.find((one) => one.path === pathname)
       assert(operation !== undefined, 'the path is of an operation')
-      return (await reader.read(operation.name, searchParams, { caller, signal })).body
+      const { name } = operation
+      assert(name !== 'list_events', 'events are fetched from a service that runs')
+      return (await reader.read(name, searchParams, { caller, signal })).body
     },
     async close() {
       await reader.close()

@@ -3,6 +3,7 @@
  * The caller closes it before the store.
  */
 import type { TokenReader } from '#auth/oauth/port.ts'
+import { readOpenFiles, toConnectionLimits } from '#doors/connection-limits.ts'
 import { makeRestLane } from '#doors/rest/lane.ts'
 import type { StaticPage } from '#doors/rest/reply.ts'
 import { makeAdmission, makeGoodTokens } from '#gate/admit.ts'
@@ -11,6 +12,7 @@ import { makeIdentify } from '#gate/identify.ts'
 import { makeIdentifyAgent } from '#gate/identify-agent.ts'
 import { makeThrottle } from '#gate/throttle.ts'
 import { version } from '#src/version.ts'
+import { makeEventFollower } from '#webhooks/follow-events.ts'
 import type { AssemblyOptions } from './foundation.ts'
 import { makeReader } from './reader.ts'
 import { startCounting, toGateLimits } from './usage.ts'
@@ -22,13 +24,29 @@ interface ReadsOptions extends AssemblyOptions {
   readonly tokens: TokenReader | null
 }
 
+/** Of the connections that a process holds, how many may wait for events. */
+const waitingShare = 0.8
+
+function openFollower({ store, clock, sealer }: ReadsOptions) {
+  const { public: connections } = toConnectionLimits(readOpenFiles())
+  return makeEventFollower({
+    store,
+    clock,
+    cursorSecrets: sealer.deriveAll('event-cursor'),
+    // The others are for requests that do not wait.
+    maxWaits: Math.floor(connections.evictAbove * waitingShare),
+  })
+}
+
 export function assembleReading(options: ReadsOptions) {
   const { config, store, kv, clock, reports } = options
   const reader = makeReader(options)
   const identify = makeIdentify({ store, clock, onBackgroundFailure: reports.backgroundFailure })
+  const events = openFollower(options)
   const gate = makeGate({
     kv,
     read: reader.read,
+    events,
     renew: identify.renew,
     clock,
     plans: config.plans,
@@ -47,7 +65,6 @@ export function assembleReading(options: ReadsOptions) {
   }
   const counting = startCounting(options)
   const { observe } = counting
-  const docsUrl = () => `${options.origins().base}/doc`
   const agents = {
     ...entrance,
     admit: makeAdmission({
@@ -64,6 +81,7 @@ export function assembleReading(options: ReadsOptions) {
     origins: options.origins,
     isLoopback: config.listener.isLoopback,
     maxAnswerBytes: config.mcpMaxAnswerBytes,
+    hasExtraTools: config.mcpExtraTools,
     version,
     observe,
   }
@@ -71,7 +89,7 @@ export function assembleReading(options: ReadsOptions) {
     lane: makeRestLane({
       ...entrance,
       admit: makeAdmission({ throttle, good, identify }),
-      docsUrl,
+      docsUrl: () => `${options.origins().base}/doc`,
       unknownPage: options.unknownPage,
       observe,
     }),
@@ -79,7 +97,10 @@ export function assembleReading(options: ReadsOptions) {
     simplefin: { gate, throttle, observe: counting.observeSimplefin },
     pages: { gate, observeRead: observe },
     settleUsage: counting.settle,
+    /** Whoever waits for events is answered: the process is stopping. */
+    endWaits: events.end,
     async close() {
+      events.close()
       await counting.close()
       identify.close()
       stopDropping()

@@ -52,7 +52,10 @@ export async function openServing(options: AssemblyOptions): Promise<Serving> {
   })
   return {
     listen: () => server.listen(config.listener.host, config.listener.port),
-    drain: (deadlineMs) => server.drain(deadlineMs),
+    drain(deadlineMs) {
+      reads.endWaits()
+      return server.drain(deadlineMs)
+    },
     settleUsage: reads.settleUsage,
     async close() {
       await reads.close()

@@ -35,6 +35,7 @@ const onUser = facts({}, (_, userId) => userId ?? '')
 const onKey = facts({ keyId: text }, ({ keyId }) => keyId)
 const onProgram = facts({ programId: text }, ({ programId }) => programId)
 const onConnection = facts({ connectionId: text }, ({ connectionId }) => connectionId)
+const onConsumer = facts({ consumerId: text }, ({ consumerId }) => consumerId)
 const onEndpoint = facts({ endpointId: text }, ({ endpointId }) => endpointId)
 
 const table = {
@@ -91,6 +92,8 @@ const table = {
     ({ provider, renews }) => (renews === null ? provider : `${provider} ${renews}`),
   ),
   'connections.sync': onConnection,
+  'consumers.create': onConsumer,
+  'consumers.remove': onConsumer,
   'keys.create': onKey,
   'keys.revoke': onKey,
   'keys.rotate': onKey,

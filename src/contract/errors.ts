@@ -135,6 +135,12 @@ export const errorCatalogue = {
     message: 'One or more accounts were not found; list yours with /v1/accounts',
     when: 'One or more accountIds are no accounts of yours.',
   },
+  consumer_not_found: {
+    status: 404,
+    code: 'consumer_not_found',
+    message: 'Consumer of events not found; list them with `tributary consumers list`',
+    when: 'There is no such consumer of events.',
+  },
   invitation_not_found: {
     status: 404,
     code: 'invitation_not_found',
@@ -239,6 +245,13 @@ export const errorCatalogue = {
     message: 'At most 20 webhook endpoints per user; remove one first',
     when: 'The user has 20 webhook endpoints.',
   },
+  too_many_consumers: {
+    status: 409,
+    code: 'too_many_consumers',
+    message:
+      'At most 20 consumers of events per user; remove one on the page /events, or ask by the name of an existing one',
+    when: 'The request names a consumer of events that would be the user’s 21st.',
+  },
   webhook_disabled: {
     status: 409,
     code: 'webhook_disabled',
@@ -250,6 +263,13 @@ export const errorCatalogue = {
     code: 'payload_shredded',
     message: 'The payload was destroyed when its retention ended (EVENT_RETENTION_HOURS)',
     when: 'A replay was asked of events whose payloads no longer exist.',
+  },
+  cursor_expired: {
+    status: 410,
+    code: 'cursor_expired',
+    message:
+      'Events after this cursor are no longer kept; go on from the oldest cursor that is kept, which is in the details',
+    when: 'Events after the cursor were destroyed when their retention ended, or the service has begun to recognise rows anew; the details have the oldest cursor that is kept.',
   },
   body_too_large: {
     status: 413,

@@ -10,6 +10,7 @@ import {
   errorCatalogue,
   toEnvelope,
 } from './errors.ts'
+import { apiVersion } from './events.ts'
 import type { Json, JsonObject } from './openapi-schemas.ts'
 import type { OperationName } from './operations.ts'
 
@@ -145,6 +146,8 @@ const trades: Json = [
   },
 ]
 
+const someCursor = 'AWTVh7HcKkfAqn6PRj1pmXcAAAAqdGhpc2lzYW4'
+
 const lastPage = (data: Json, limit: number, total: number): Json => ({
   data,
   pagination: { total, limit, offset: 0, hasMore: false },
@@ -178,6 +181,29 @@ export const replyExamples: Readonly<Record<OperationName, JsonObject>> = {
       pagination: { total: null, limit: 1, offset: 0, hasMore: true },
     }),
   },
+  list_events: {
+    events: example('One event', {
+      data: [
+        {
+          id: '5f0c9a52-3f0e-4a57-9a3f-0d5b7a3a2a10',
+          object: 'event',
+          type: 'transactions.synced',
+          api_version: apiVersion,
+          created: 1795144560,
+          data: { new: [], updated: [] },
+          metadata: {
+            sync_run_id: broker,
+            new_count: 0,
+            updated_count: 0,
+            chunk: 1,
+            total_chunks: 1,
+          },
+        },
+      ],
+      next: someCursor,
+    }),
+    none: example('Nothing yet: ask again with the same cursor', { data: [], next: someCursor }),
+  },
   list_categories: {
     categories: example('All sixteen', { categories: categories.map((entry) => ({ ...entry })) }),
   },
@@ -201,6 +227,10 @@ const textsOf: Readonly<
 > = {
   list_accounts: {
     invalid_params: { details: ['limit: must be a whole number from 1 to 200'] },
+  },
+  list_events: {
+    invalid_params: { details: ['after: is not a cursor of this service'] },
+    cursor_expired: { details: [`oldest: ${someCursor}`] },
   },
   list_balances: {
     invalid_params: { details: ['accountIds: is required'] },

@@ -22,6 +22,8 @@ const statusNames: Readonly<Record<number, string>> = {
   401: 'Unauthorized',
   403: 'Forbidden',
   404: 'NotFound',
+  409: 'Conflict',
+  410: 'Gone',
   429: 'TooManyRequests',
   500: 'InternalError',
   501: 'NotImplemented',
@@ -85,8 +87,15 @@ function okResponse(operation: Operation): JsonObject {
         schema: schemaReference(operation.reply),
         examples: replyExamples[operation.name],
       },
+      ...(operation.canStream ? { 'text/event-stream': stream } : {}),
     },
   }
+}
+
+/** As the HTML standard writes a stream: one event a block, a comment where nothing comes. */
+const stream: JsonObject = {
+  schema: { type: 'string', description: 'Blocks of `id:` (the cursor) and `data:` (the event).' },
+  example: ': waiting\n\n',
 }
 
 /** `operation` is null for the response that all operations share. */

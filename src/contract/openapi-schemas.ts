@@ -37,7 +37,7 @@ export function addSchema(schemas: Record<string, Json>, schema: z.ZodType): Jso
 const home = '#/components/schemas/'
 
 /** JSON Schema has integers of any size, and no word for a bigint. */
-function publishMinorUnits(context: {
+export function publishMinorUnits(context: {
   zodSchema: unknown
   jsonSchema: { [key: string]: unknown }
 }) {

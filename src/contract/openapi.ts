@@ -68,7 +68,11 @@ const tags = [
     description: 'Holdings and trades, live from the broker. Needs the Professional plan.',
   },
   { name: 'Reference', description: 'Fixed lists.' },
-  { name: 'Events', description: 'Signed requests to the endpoints of a user, after every sync.' },
+  {
+    name: 'Events',
+    description:
+      'What every sync has found: signed requests to the endpoints of a user, or fetched without an address.',
+  },
 ]
 
 const introduction = `A read-only window on one person's banks and brokers. Every amount is fetched live from the
@@ -85,9 +89,9 @@ provider; none of it is stored.
   looks like an empty list.
 - **Limits.** \`X-RateLimit-*\` shows what is left; after 429 and 503 wait for \`Retry-After\` seconds.
 
-- **Events.** After every sync of a connection the user's webhook endpoints are told what is new and what has changed.
+- **Events.** After every sync of a connection the user's webhook endpoints are told what is new and what has changed; who has no public address fetches the same events from \`/v1/events\`.
 
-AI agents have the same operations as MCP tools, all but the fixed list of categories.`
+AI agents have the same operations as MCP tools, all but the fixed list of categories; events where the operator lists further tools.`
 
 function makeInfo(options: OpenApiOptions): JsonObject {
   return {
@@ -111,9 +115,10 @@ function describe(operation: Operation): string {
   const plan = operation.access === 'brokerage' ? ' Needs the Professional plan.' : ''
   const { keyScope } = operation
   const scope = keyScope === null ? '' : ` A narrow key needs the scope \`${keyScope}\`.`
-  return `${operation.description}\n\nCached for ${lifetime(operation.cacheSeconds)}. ${bucket}${cap}.${plan}${scope}`
+  return `${operation.description}\n\n${lifetime(operation.cacheSeconds)} ${bucket}${cap}.${plan}${scope}`
 }
 
 function lifetime(seconds: number): string {
-  return seconds <= 60 ? `${seconds} seconds` : `${seconds / 60} minutes`
+  if (seconds === 0) return 'Never cached.'
+  return `Cached for ${seconds <= 60 ? `${seconds} seconds` : `${seconds / 60} minutes`}.`
 }

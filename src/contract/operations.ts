@@ -5,6 +5,8 @@
  */
 import { z } from 'zod'
 import type { ErrorName } from './errors.ts'
+import { followed } from './event-query.ts'
+import { EventEnvelope } from './events.ts'
 import type { KeyScope } from './key-scopes.ts'
 import {
   accountPages,
@@ -40,7 +42,7 @@ export interface Operation<
   readonly name: Name
   readonly path: string
   /** Its group in the OpenAPI document. */
-  readonly tag: 'Connections' | 'Banking' | 'Brokerage' | 'Reference'
+  readonly tag: 'Connections' | 'Banking' | 'Brokerage' | 'Events' | 'Reference'
   readonly title: string
   readonly description: string
   readonly query: Query
@@ -55,7 +57,10 @@ export interface Operation<
   readonly totalWhileMore?: true
   /** The rate bucket; `heavy` also limits the requests in flight. */
   readonly bucket: Bucket
+  /** 0: it is never cached. */
   readonly cacheSeconds: number
+  /** `Accept: text/event-stream` gets the rows one by one, as they come. */
+  readonly canStream?: true
   readonly access: Access
   /** What an agent's token needs. */
   readonly scope: 'mcp:read' | 'brokerage:read'
@@ -287,6 +292,32 @@ export const listCategories = define({
   tool: null,
 })
 
+export const listFeed = define({
+  name: 'list_events',
+  path: '/v1/events',
+  tag: 'Events',
+  title: 'Fetch events',
+  description:
+    'The events that webhook endpoints receive, in order, for a consumer without an address. The consumer is made by its first request, and gets the events from then on. Ask again with `after` = `next`: that acknowledges what was received. Each event comes at least once. With `Accept: text/event-stream` events are sent as they come, with their cursor as `id:`.',
+  query: z.object(followed),
+  reply: z
+    .object({
+      data: z.array(EventEnvelope),
+      next: z.string().meta({
+        description: 'The cursor to ask with next, as `after`; also where there is no event.',
+      }),
+    })
+    .meta({ id: 'EventList' }),
+  canStream: true,
+  bucket: 'cheap',
+  cacheSeconds: 0,
+  access: 'api',
+  scope: 'mcp:read',
+  keyScope: 'events',
+  errors: ['invalid_params', 'too_many_consumers', 'cursor_expired'],
+  tool: tools.changesTool,
+})
+
 const table = [
   listConnections,
   listAccounts,
@@ -294,9 +325,13 @@ const table = [
   listTransactions,
   listHoldings,
   listTrades,
+  listFeed,
   listCategories,
 ] as const
 
 export type OperationName = (typeof table)[number]['name']
+
+/** An operation whose answer is read for one request, without waiting for what happens later. */
+export type ReadName = Exclude<OperationName, 'list_events'>
 
 export const operations: readonly Operation[] = table

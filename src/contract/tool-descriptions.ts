@@ -4,7 +4,7 @@
  * 2026-07-28, tools/list).
  */
 import { z } from 'zod'
-import { type Json, type JsonObject, tidySchema } from './openapi-schemas.ts'
+import { type Json, type JsonObject, publishMinorUnits, tidySchema } from './openapi-schemas.ts'
 import { type Operation, operations } from './operations.ts'
 import { ErrorEnvelope } from './resources.ts'
 import type { ToolFacts } from './tools.ts'
@@ -21,19 +21,34 @@ export interface ToolDescription {
   readonly annotations: JsonObject
 }
 
+/** Under which name agents call it. */
+export function toolNameOf({ name, tool }: ToolOperation): string {
+  return tool.name ?? name
+}
+
 export const toolOperations: readonly ToolOperation[] = operations.filter(
   (operation): operation is ToolOperation => operation.tool !== null,
 )
 
-/** All tools, for any caller: each description says what a call needs, which the call checks. */
-export function describeTools(): readonly ToolDescription[] {
-  return toolOperations.map((operation) => ({
-    name: operation.name,
+/** The tools that are listed: those of the contract, or all (reading R44). */
+export function listTools(hasExtraTools: boolean): readonly ToolOperation[] {
+  return toolOperations.filter(({ tool }) => hasExtraTools || tool.isExtra !== true)
+}
+
+/** The listed tools, for any caller: each description says what a call needs, which the call checks. */
+export function describeTools(hasExtraTools = false): readonly ToolDescription[] {
+  return listTools(hasExtraTools).map((operation) => ({
+    name: toolNameOf(operation),
     title: operation.title,
     description: operation.tool.description,
     inputSchema: toObjectSchema(z.toJSONSchema(operation.tool.input, { io: 'input' })),
     // Clients of the 1.x line check error results by this schema too: it allows both shapes (reading R28).
-    outputSchema: toObjectSchema(z.toJSONSchema(z.union([operation.reply, ErrorEnvelope]))),
+    outputSchema: toObjectSchema(
+      z.toJSONSchema(z.union([operation.reply, ErrorEnvelope]), {
+        unrepresentable: 'any',
+        override: publishMinorUnits,
+      }),
+    ),
     annotations: {
       title: operation.title,
       readOnlyHint: true,

@@ -4,6 +4,7 @@
  * rule of an operation.
  */
 import { z } from 'zod'
+import { cursorText, eventTypeItems, maxEventsAtOnce } from './event-query.ts'
 import { accountPages, type QueryReading, readFields, rowPages, uuidItem } from './query.ts'
 
 export interface ToolFacts {
@@ -15,6 +16,12 @@ export interface ToolFacts {
   readonly maxDays?: number
   /** The singular and the plural of a row, for sentences. */
   readonly row: readonly [string, string]
+  /** Where it differs from the operation's. */
+  readonly name?: string
+  /** Listed only with `MCP_EXTRA_TOOLS` (reading R44). */
+  readonly isExtra?: true
+  /** Query parameters that agents do not choose. */
+  readonly fixed?: Readonly<Record<string, string>>
 }
 
 /** What the server says about itself to the model before any tool is chosen. */
@@ -137,6 +144,37 @@ export const tradesTool: ToolFacts = {
   }),
   maxDays: tradesDays,
   row: ['trade', 'trades'],
+}
+
+const changesRows = `must be a whole number from 1 to ${maxEventsAtOnce}`
+
+/** Reading R44. All agents of a person are one consumer: each goes on from its own cursor. */
+export const changesTool: ToolFacts = {
+  name: 'list_changes',
+  isExtra: true,
+  fixed: { consumer: 'agents' },
+  description: [
+    'Lists what the syncs of the person’s banks and brokers have found since a cursor: events with new and updated transactions (type "transactions.synced") and trades ("trades.synced"), oldest first. Use it to go on from an earlier conversation without reading everything again.',
+    'Keep next and pass it as after the next time. Without after: what no agent of the person has acknowledged yet; the very first call begins the record and returns nothing.',
+    'amount in a transaction is an integer in the smallest unit of currency (cents), negative for money out. An event without rows means that the data was fresh and nothing had changed.',
+    'Call again with after = next until no event is returned. Error cursor_expired: events were destroyed; go on with the cursor in error.details, and read what lies between with list_transactions.',
+    `${anyPlan} ${others}`,
+  ].join(' '),
+  input: z.object({
+    after: cursorText
+      .meta({ description: 'next of an earlier answer, copied exactly.' })
+      .optional(),
+    types: eventTypeItems
+      .meta({ description: 'Only events of these types. Default: syncs of banks and brokers.' })
+      .optional(),
+    limit: z
+      .int(changesRows)
+      .min(1, changesRows)
+      .max(maxEventsAtOnce, changesRows)
+      .optional()
+      .meta({ description: `The most events, 1 to ${maxEventsAtOnce}.`, default: maxEventsAtOnce }),
+  }),
+  row: ['event', 'events'],
 }
 
 /** A tool's arguments after validation. */

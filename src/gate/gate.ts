@@ -6,7 +6,7 @@ import type { Caller } from '#auth/caller.ts'
 import { hasApiAccess, hasBrokerageAccess, type PlanSettings } from '#auth/plans.ts'
 import { ApiError, apiError } from '#contract/errors.ts'
 import { retryLaterSeconds } from '#contract/limits.ts'
-import type { Access, Bucket, Operation } from '#contract/operations.ts'
+import { type Access, type Bucket, listFeed, type Operation } from '#contract/operations.ts'
 import type {
   AdmitRequest,
   Admitted,
@@ -20,6 +20,13 @@ import type {
 import type { Clock } from '#kernel/time.ts'
 import { unreachable } from '#kernel/unreachable.ts'
 import type { Read } from '#resources/read.ts'
+import type { EventFollower } from '#webhooks/follow-events.ts'
+import {
+  type AskedFeed,
+  type FeedAnswers,
+  type FollowedStream,
+  makeFeedAnswers,
+} from './feed-answers.ts'
 import { type Flights, makeFlights } from './flight.ts'
 import { lackedScope } from './scope.ts'
 import { windowMs } from './throttle.ts'
@@ -29,6 +36,8 @@ export type CacheResult = 'HIT' | 'MISS' | 'BYPASS'
 
 export interface Answer extends CachedAnswer {
   readonly cache: CacheResult
+  /** How long it waited for something to happen, which is no time of service. */
+  readonly waitedMs?: number
 }
 
 /** An error after the cache was queried: it carries the value for `X-Cache` (reading R8). */
@@ -50,6 +59,8 @@ export interface GateLimits {
 export interface GateOptions {
   readonly kv: Kv
   readonly read: Read
+  /** What people fetch instead of being sent it. */
+  readonly events: Pick<EventFollower, 'begin'>
   /** Reads the rows of a key's caller again (`Identify.renew`). */
   readonly renew: (caller: Caller, edition: string | null) => Promise<Caller>
   readonly clock: Clock
@@ -101,6 +112,10 @@ export interface Gate {
    * as an ApiError, and what fails after the cache was queried as a GateError.
    */
   answer(asked: CallerRequest, checked: CheckedRequest): Maybe<Answer>
+  /**
+   * A stream of events for a checked request; `leave` must follow. Throws as `answer`, but no GateError.
+   */
+  follow(asked: CallerRequest, checked: CheckedRequest): Promise<FollowedStream>
   /** Another answer for a request that was counted: `check` and `answer` without its window. */
   answerAgain(asked: CallerRequest): Maybe<Answer>
 }
@@ -114,12 +129,19 @@ interface Parts extends GateOptions {
   readonly urlKey: ReturnType<typeof makeUrlKey>
   readonly names: ReturnType<typeof makeNames>
   readonly flights: Flights<Computed>
+  readonly fetched: FeedAnswers
 }
 
 export function makeGate(options: GateOptions): Gate {
   const { kv, limits } = options
   const flights = makeFlights<Computed>(limits.requestTimeoutMs)
-  const parts: Parts = { ...options, urlKey: makeUrlKey(), names: makeNames(limits), flights }
+  const parts: Parts = {
+    ...options,
+    urlKey: makeUrlKey(),
+    names: makeNames(limits),
+    flights,
+    fetched: makeFeedAnswers({ ...options, requestTimeoutMs: limits.requestTimeoutMs }),
+  }
   return {
     peek(caller, bucket) {
       const { key, limit } = parts.names(caller)[bucket]
@@ -134,6 +156,11 @@ export function makeGate(options: GateOptions): Gate {
       return check(parts, asked, window)
     },
     answer: (asked, checked) => answer(parts, asked, checked),
+    async follow(asked, { admitted, caller, refusal }) {
+      if (refusal !== null) throw refusal
+      if (admitted.kind === 'refused') throw new Error('a refused request follows nothing')
+      return parts.fetched.follow(toAskedFeed(parts, { ...asked, caller }))
+    },
     answerAgain(asked) {
       const checking = check(parts, asked, null)
       if (checking instanceof Promise) return checking.then((late) => answer(parts, asked, late))
@@ -166,10 +193,11 @@ function check(
   const { caller, operation, rawQuery } = asked
   const { userId, edition } = caller
   const refusal = judge(parts, caller, operation) ?? asked.refusal
+  const isCached = refusal === null && operation.cacheSeconds > 0
   const admitting = parts.kv.admit({
     window,
     places: operation.bucket === 'heavy' ? parts.names(caller).places : null,
-    answer: refusal === null ? parts.urlKey(caller, operation.path, rawQuery) : null,
+    answer: isCached ? parts.urlKey(caller, operation.path, rawQuery) : null,
     owner: userId,
     edition,
   })
@@ -218,12 +246,33 @@ function answer(
         retryAfterSeconds: Math.max(1, Math.ceil(admitted.retryMs / 1000)),
       })
     case 'counted':
-      throw refusal ?? new Error('a request that was only counted has no answer')
+      if (refusal !== null) throw refusal
+      return answerEvents(parts, { ...asked, caller })
     case 'refused':
       throw new Error('a request that its window refused has no answer')
     default:
       return unreachable(admitted)
   }
+}
+
+/** The cache was not asked. */
+async function answerEvents(parts: Parts, asked: CallerRequest): Promise<Answer> {
+  const { name } = asked.operation
+  if (name !== listFeed.name) throw new Error(`${name} is always asked of the cache`)
+  const answered = await parts.fetched.answer(toAskedFeed(parts, asked), asked.disconnectSignal())
+  return { ...answered, truncated: false, cache: 'BYPASS' }
+}
+
+function toAskedFeed(parts: Parts, asked: CallerRequest): AskedFeed {
+  const { caller, rawQuery } = asked
+  return { caller, rawQuery, recheck: () => recheck(parts, asked) }
+}
+
+/** By rows that are at most a second old, like every request (reading R27). */
+async function recheck(parts: Parts, { caller, operation }: CallerRequest): Promise<void> {
+  const renewed = await parts.renew(caller, caller.edition ?? null)
+  const refusal = judge(parts, renewed, operation)
+  if (refusal !== null) throw refusal
 }
 
 function toAnswer({ body, truncated, asOf }: CachedAnswer, cache: CacheResult): Answer {
@@ -281,6 +330,7 @@ async function compute(
   const { caller, operation } = asked
   // The "?" is added because URLSearchParams strips one, which could belong to the first name.
   const query = new URLSearchParams(`?${asked.rawQuery}`)
+  if (operation.name === listFeed.name) throw new Error('events are read in another way')
   const reading = await parts.read(operation.name, query, { caller, signal })
   if (parts.checkReplies) operation.reply.parse(reading.body)
   const { truncated, asOf } = reading

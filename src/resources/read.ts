@@ -10,7 +10,7 @@ import {
   listHoldings,
   listTrades,
   listTransactions,
-  type OperationName,
+  type ReadName,
 } from '#contract/operations.ts'
 import { readQuery } from '#contract/query.ts'
 import { makeListAccounts } from './list-accounts.ts'
@@ -24,13 +24,13 @@ import type { ReadContext, ReadOptions, ReadResult } from './read-context.ts'
 
 /** Reads one operation from its raw query; throws ApiError, `invalid_params` before any other. */
 export type Read = (
-  name: OperationName,
+  name: ReadName,
   query: URLSearchParams,
   context: ReadContext,
 ) => Promise<ReadResult<unknown>>
 
 export function makeRead(options: ReadOptions): Read {
-  const reads: Readonly<Record<OperationName, ReadOne>> = {
+  const reads: Readonly<Record<ReadName, ReadOne>> = {
     list_connections: reading(listConnections, makeListConnections(options)),
     list_accounts: reading(listAccounts, makeListAccounts(options)),
     list_balances: reading(listBalances, makeListBalances(options)),

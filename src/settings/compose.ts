@@ -76,5 +76,6 @@ export function compose(values: Values, { sandbox, providers, workingDirectory }
       retentionHours: values.EVENT_RETENTION_HOURS,
     },
     mcpMaxAnswerBytes: values.MCP_MAX_ANSWER_BYTES,
+    mcpExtraTools: values.MCP_EXTRA_TOOLS,
   } as const
 }

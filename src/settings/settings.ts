@@ -271,6 +271,10 @@ export const chapters = {
       { min: 0, max: 16_777_216 },
       'Ends a page of list_accounts, list_transactions or list_trades earlier; `0`: no bound.',
     ),
+    MCP_EXTRA_TOOLS: read.flag(false, {
+      meaning:
+        'Agents also get `list_changes` ([agents](agents.md#more-tools)); without it, the six tools of the contract alone.',
+    }),
   },
   Process: {
     ROLE: read.choice(['all', 'api', 'worker'], 'all', {

@@ -11,6 +11,7 @@ import type { StoreRows } from '#store/ports/store.ts'
 import { RotateInput } from './endpoint-input.ts'
 import { type EndpointOptions, findOwnEndpoint } from './endpoint-options.ts'
 import { wellAgain } from './health.ts'
+import { endLedgerIfUnused } from './own-ledger.ts'
 import { mintSecret } from './sign.ts'
 
 const hourMs = 3_600_000
@@ -75,7 +76,10 @@ export function makeDisableEndpoint(options: EndpointOptions): ChangeEndpoint {
     })
 }
 
-/** Deletes the endpoint with its deliveries; with the user's last endpoint the ledger ends (reading R34b). */
+/**
+ * Deletes the endpoint with its deliveries; with the user's last endpoint or consumer the ledger ends
+ * (reading R34b).
+ */
 export function makeRemoveEndpoint(options: EndpointOptions): RemoveEndpoint {
   return async (by, id) => {
     await findOwnEndpoint(options.store, by, id)
@@ -85,8 +89,7 @@ export function makeRemoveEndpoint(options: EndpointOptions): RemoveEndpoint {
       // Lock the ledger before counting endpoints, so that a concurrent creation runs before or after.
       await tx.ledgers.readKey(row.userId)
       await tx.endpoints.delete(id)
-      const left = await tx.endpoints.list(row.userId)
-      if (left.length === 0) await tx.ledgers.end(row.userId)
+      await endLedgerIfUnused(tx, row.userId)
       await note(tx, { by, at: options.clock.now(), action: 'webhooks.remove', row })
     })
   }

@@ -9,9 +9,9 @@ import { parseInput } from '#contract/input.ts'
 import type { UserId } from '#kernel/ids.ts'
 import { OwnerGoneError } from '#store/failure.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
-import type { StoreRows } from '#store/ports/store.ts'
 import { makeEndpointInput } from './endpoint-input.ts'
 import type { EndpointOptions } from './endpoint-options.ts'
+import { beginLedger } from './own-ledger.ts'
 import { mintSecret } from './sign.ts'
 
 /** The largest number of endpoints per user, including disabled ones. */
@@ -58,14 +58,4 @@ export function makeCreateEndpoint({
       })
     return { row, secret }
   }
-}
-
-/**
- * Locks the ledger's key before endpoints are counted, so that a concurrent removal of the last endpoint ends
- * the ledger before or after this, never in between.
- */
-async function beginLedger({ ledgers }: StoreRows, userId: UserId): Promise<void> {
-  await ledgers.begin(userId)
-  // The ledger existed, and was ended while this call waited for the lock.
-  if ((await ledgers.readKey(userId)) === null) await ledgers.begin(userId)
 }

@@ -8,7 +8,7 @@ import type { EndpointRow } from '#store/ports/endpoints.ts'
 import type { Store, StoreRows } from '#store/ports/store.ts'
 
 export interface EndpointOptions {
-  readonly store: Pick<Store, 'transact' | 'endpoints' | 'deliveries' | 'events'>
+  readonly store: Pick<Store, 'transact' | 'endpoints' | 'deliveries' | 'events' | 'consumers'>
   readonly clock: Clock
   /** `WEBHOOK_ALLOW_PRIVATE`. */
   readonly allowPrivate: boolean

@@ -9,6 +9,11 @@ import type { EventStore } from '#store/ports/events.ts'
 import type { WebhooksReport } from './options.ts'
 
 const hourMs = 3_600_000
+/**
+ * Without retention a payload is destroyed on delivery, which for a consumer is its acknowledgement; one that
+ * never acknowledges has this time.
+ */
+const unreadMs = 72 * hourMs
 /** The longest time from the sealing of an event to the end of the transaction that accepts it. */
 const acceptingMs = hourMs
 export const receiptDays = 30
@@ -36,7 +41,8 @@ export function makeRetention(options: RetentionOptions): PeriodicTask {
       const shred = async () => {
         const now = clock.now()
         const acceptedBefore = now - retentionHours * hourMs
-        const count = await events.shred({ acceptedBefore, now, limit })
+        const unread = retentionHours === 0 ? { unreadBefore: now - unreadMs } : {}
+        const count = await events.shred({ acceptedBefore, ...unread, now, limit })
         report.shredded(count)
         return count
       }

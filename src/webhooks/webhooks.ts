@@ -8,6 +8,7 @@ import {
   makeRemoveEndpoint,
   makeRotateEndpoint,
 } from './change-endpoint.ts'
+import { makeRemoveConsumer } from './consumers.ts'
 import { makeCreateEndpoint } from './create-endpoint.ts'
 import type { EndpointOptions } from './endpoint-options.ts'
 import { makeFindPayload } from './find-payload.ts'
@@ -24,6 +25,7 @@ export function makeWebhooks(options: EndpointOptions) {
     enableEndpoint: makeEnableEndpoint(options),
     disableEndpoint: makeDisableEndpoint(options),
     removeEndpoint: makeRemoveEndpoint(options),
+    removeConsumer: makeRemoveConsumer(options),
     testEndpoint: makeTestEndpoint(options),
     replayDelivery: makeReplayDelivery(options),
     replayRange: makeReplayRange(options),

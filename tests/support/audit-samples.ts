@@ -153,6 +153,16 @@ export const auditSamples: { readonly [Action in AuditAction]: AuditSample<Actio
     subject: sampleUser,
     sentence: 'Set the password, and signed out every browser',
   },
+  'consumers.create': {
+    details: { consumerId: goneId },
+    subject: goneId,
+    sentence: 'Began to keep events for a consumer that fetches them',
+  },
+  'consumers.remove': {
+    details: { consumerId: goneId },
+    subject: goneId,
+    sentence: 'Removed a consumer that fetches events',
+  },
   'webhooks.create': onEndpoint('Added the webhook endpoint hooks.example'),
   'webhooks.disable': {
     details: { endpointId, reason: 'failing' },

@@ -57,7 +57,11 @@ const onEndpoint =
 /** Actions that came later had facts from the beginning. */
 export type FormerAction = Exclude<
   AuditAction,
-  `programs.${string}` | 'account.set-shows-balances' | 'connections.set-label' | 'keys.rotate'
+  | `programs.${string}`
+  | `consumers.${string}`
+  | 'account.set-shows-balances'
+  | 'connections.set-label'
+  | 'keys.rotate'
 >
 
 const sentences: Readonly<Record<FormerAction, Sentence>> = {

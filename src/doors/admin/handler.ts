@@ -4,7 +4,14 @@
  */
 import type { FastifyReply } from 'fastify'
 import type { z } from 'zod'
-import type { ConnectionId, DeliveryId, EndpointId, KeyId, ProgramId } from '#kernel/ids.ts'
+import type {
+  ConnectionId,
+  ConsumerId,
+  DeliveryId,
+  EndpointId,
+  KeyId,
+  ProgramId,
+} from '#kernel/ids.ts'
 import type { AdminCall } from './table/call.ts'
 import type { AdminCallName, AdminCalls } from './table/table.ts'
 
@@ -21,6 +28,7 @@ interface PathValues {
   readonly connection: ConnectionId
   readonly webhook: EndpointId
   readonly delivery: DeliveryId
+  readonly consumer: ConsumerId
 }
 
 type NamesIn<Route extends string> = Route extends `${string}{${infer Name}}${infer Rest}`

@@ -80,6 +80,7 @@ const pathParameters: JsonObject = Object.fromEntries(
     connection: 'Id of a connection.',
     webhook: 'Id of a webhook endpoint.',
     delivery: 'Id of a delivery.',
+    consumer: 'Id of a consumer of events.',
   }).map(([name, description]) => [
     pascalCase(name),
     { name, in: 'path', required: true, description, schema: { type: 'string', minLength: 1 } },

@@ -50,6 +50,7 @@ export interface AdminDoorOptions {
     | 'syncs'
     | 'endpoints'
     | 'deliveries'
+    | 'consumers'
     | 'auditLog'
     | 'sessions'
     | 'secondFactors'

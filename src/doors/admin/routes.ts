@@ -9,6 +9,7 @@ import { apiError } from '#contract/errors.ts'
 import { EmptyInput, parseInput } from '#contract/input.ts'
 import { parseUuid } from '#kernel/ids.ts'
 import { makeConnectionHandlers } from './connections.ts'
+import { makeConsumerHandlers } from './consumers.ts'
 import type { AdminHandlers } from './handler.ts'
 import { makeInvitationHandlers } from './invitations.ts'
 import { makeKeyHandlers } from './keys.ts'
@@ -30,6 +31,7 @@ const makeHandlers = (options: AdminDoorOptions): AdminHandlers => ({
   ...makeProgramHandlers(options),
   ...makeConnectionHandlers(options),
   ...makeWebhookHandlers(options),
+  ...makeConsumerHandlers(options),
   ...makeOwnRowHandlers(options),
   ...makeServiceHandlers(options),
 })
@@ -62,6 +64,7 @@ const idErrors: Readonly<Record<string, ErrorName>> = {
   connection: 'connection_not_found',
   webhook: 'webhook_not_found',
   delivery: 'delivery_not_found',
+  consumer: 'consumer_not_found',
 }
 
 function readRequest(call: AdminCall, request: FastifyRequest): Readonly<Record<string, unknown>> {

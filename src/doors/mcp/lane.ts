@@ -8,9 +8,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isJSONRPCRequest, type JSONRPCMessage } from '@modelcontextprotocol/server'
 import type { Caller } from '#auth/caller.ts'
 import { apiError } from '#contract/errors.ts'
-import type { Bucket, OperationName } from '#contract/operations.ts'
+import type { Bucket } from '#contract/operations.ts'
 import type { Origins } from '#contract/origins.ts'
-import { toolOperations } from '#contract/tool-descriptions.ts'
+import { toolNameOf, toolOperations } from '#contract/tool-descriptions.ts'
 import type { Admit } from '#gate/admit.ts'
 import type { Gate } from '#gate/gate.ts'
 import type { Throttle } from '#gate/throttle.ts'
@@ -39,6 +39,8 @@ export interface McpLaneOptions {
   readonly isLoopback: boolean
   /** `MCP_MAX_ANSWER_BYTES`. */
   readonly maxAnswerBytes: number
+  /** `MCP_EXTRA_TOOLS`. */
+  readonly hasExtraTools: boolean
   readonly version: string
   /** Which calls the library need not judge; a test compares its answers by letting it judge all. */
   readonly readPlainCall?: ReadPlainCall
@@ -50,8 +52,8 @@ export interface McpLane {
   close(): Promise<void>
 }
 
-const buckets: ReadonlyMap<string, Bucket> = new Map<OperationName, Bucket>(
-  toolOperations.map((operation) => [operation.name, operation.bucket]),
+const buckets: ReadonlyMap<string, Bucket> = new Map<string, Bucket>(
+  toolOperations.map((operation) => [toolNameOf(operation), operation.bucket]),
 )
 
 /** Dependencies of the lane; the same for every request. */
@@ -67,18 +69,18 @@ interface Lane extends McpLaneOptions {
 }
 
 export function makeMcpLane(options: McpLaneOptions): McpLane {
-  const { maxAnswerBytes, origins } = options
+  const { maxAnswerBytes, hasExtraTools, origins } = options
   const info = { name: 'tributary', title: 'Tributary', version: options.version }
   const call = makeCallTool(options)
   const url = () => `${origins().mcp}/mcp`
-  const protocol = makeProtocol({ info, call, maxAnswerBytes, url })
+  const protocol = makeProtocol({ info, call, maxAnswerBytes, hasExtraTools, url })
   const lane: Lane = {
     ...options,
     clientOf: makeApplicantReader(options.isTrustedProxy),
     names: makeAllowedHosts(options),
     writer: makeMcpWriter(options.clock, () => origins().mcp),
     protocol,
-    readPlainCall: options.readPlainCall ?? makeReadPlainCall(),
+    readPlainCall: options.readPlainCall ?? makeReadPlainCall(hasExtraTools),
     call,
     frames: makeFrames(maxAnswerBytes),
     endingOf: makeEndings(info),

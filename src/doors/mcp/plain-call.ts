@@ -13,7 +13,7 @@ import {
   SUPPORTED_PROTOCOL_VERSIONS,
 } from '@modelcontextprotocol/server'
 import { LRUCache } from 'lru-cache'
-import { type ToolOperation, toolOperations } from '#contract/tool-descriptions.ts'
+import { listTools, type ToolOperation, toolNameOf } from '#contract/tool-descriptions.ts'
 import type { Era } from './checked-server.ts'
 
 export interface PlainCall {
@@ -32,8 +32,6 @@ const later = '2026-07-28'
 const earlier: ReadonlySet<string> = new Set(
   SUPPORTED_PROTOCOL_VERSIONS.filter((version) => version < later),
 )
-const byName = new Map(toolOperations.map((operation) => [operation.name as string, operation]))
-
 const memberNames = new Set(['jsonrpc', 'id', 'method', 'params'])
 const paramNames = new Set(['name', 'arguments', '_meta'])
 const envelopeNames = new Set([
@@ -49,7 +47,11 @@ const reserved = 'io.modelcontextprotocol/'
 const maxRemembered = 1000
 const maxRememberedLength = 1024
 
-export function makeReadPlainCall(): ReadPlainCall {
+/** `hasExtraTools`: `MCP_EXTRA_TOOLS`. */
+export function makeReadPlainCall(hasExtraTools = false): ReadPlainCall {
+  const byName = new Map(
+    listTools(hasExtraTools).map((operation) => [toolNameOf(operation), operation]),
+  )
   /** Texts of what clients say about themselves that the library found valid. */
   const valid = new LRUCache<string, true>({ max: maxRemembered })
 

@@ -15,7 +15,12 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server'
 import type { Caller } from '#auth/caller.ts'
-import { describeTools, type ToolOperation, toolOperations } from '#contract/tool-descriptions.ts'
+import {
+  describeTools,
+  listTools,
+  type ToolOperation,
+  toolNameOf,
+} from '#contract/tool-descriptions.ts'
 import { toolInstructions } from '#contract/tools.ts'
 import type { CallTool, ResultForm } from './call-tool.ts'
 import { CheckedServer, type Era } from './checked-server.ts'
@@ -27,6 +32,8 @@ export interface ProtocolOptions {
   readonly call: CallTool
   /** `MCP_MAX_ANSWER_BYTES`. */
   readonly maxAnswerBytes: number
+  /** `MCP_EXTRA_TOOLS`. */
+  readonly hasExtraTools: boolean
   /** `{mcp_url}/mcp`. */
   readonly url: () => string
 }
@@ -62,17 +69,13 @@ const noValidator = {
 }
 
 export function makeProtocol(options: ProtocolOptions): Protocol {
-  const tools = describeTools().map((tool) => ({ ...tool }))
-  const byName = new Map(toolOperations.map((operation) => [operation.name as string, operation]))
+  const { hasExtraTools } = options
+  const tools = describeTools(hasExtraTools).map((tool) => ({ ...tool }))
+  const byName = new Map(
+    listTools(hasExtraTools).map((operation) => [toolNameOf(operation), operation]),
+  )
   const served = new WeakMap<Request, () => Server>()
-  const form: ResultForm<CallToolResult> = {
-    answer(operation, answer, isShorter) {
-      const bounds = { maxBytes: options.maxAnswerBytes, isShorter }
-      const described = describeAnswer(operation, answer, bounds)
-      return 'limit' in described ? described : { result: toResult(described) }
-    },
-    error: (error, requestId) => toResult(describeError(error, requestId)),
-  }
+  const form = makeResultForm(options.maxAnswerBytes)
 
   function makeServer(era: Era, exchange: McpExchange, caller: Caller): Server {
     const server = new CheckedServer(era, options.info, {
@@ -129,6 +132,16 @@ export function makeProtocol(options: ProtocolOptions): Protocol {
       return leaving(signal, answerLegacy(server, request, payload), () => server.close())
     },
     close: () => modern.close(),
+  }
+}
+
+function makeResultForm(maxBytes: number): ResultForm<CallToolResult> {
+  return {
+    answer(operation, answer, isShorter) {
+      const described = describeAnswer(operation, answer, { maxBytes, isShorter })
+      return 'limit' in described ? described : { result: toResult(described) }
+    },
+    error: (error, requestId) => toResult(describeError(error, requestId)),
   }
 }
 

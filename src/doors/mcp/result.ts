@@ -7,13 +7,15 @@
 import type { CallToolResult } from '@modelcontextprotocol/server'
 import type { ApiError } from '#contract/errors.ts'
 import type { Pagination } from '#contract/resources.ts'
-import type { ToolOperation } from '#contract/tool-descriptions.ts'
+import { type ToolOperation, toolNameOf } from '#contract/tool-descriptions.ts'
 import type { Answer } from '#gate/gate.ts'
 import { toAgentEnvelope } from './wording.ts'
 
 interface Page {
   readonly data: readonly unknown[]
   readonly pagination?: Pagination
+  /** The cursor of a list without an end. */
+  readonly next?: string
 }
 
 /** What a result says, before it is an object for the library or bytes for the lane. */
@@ -99,8 +101,8 @@ function visible(json: string): string {
 const frameBytes = 700
 
 /** How many of the first rows fit with both of their copies; at least one. */
-function countFitting({ data, pagination }: Page, maxBytes: number): number {
-  if (pagination === undefined) return data.length
+function countFitting({ data, pagination, next }: Page, maxBytes: number): number {
+  if (pagination === undefined && next === undefined) return data.length
   let used = frameBytes
   let rows = 0
   for (const row of data) {
@@ -128,13 +130,17 @@ function describe(operation: ToolOperation, page: Page, about: About): string {
   const [one, many] = operation.tool.row
   const count = page.data.length
   const counted = `${count} ${count === 1 ? one : many}`
-  const { pagination } = page
+  const { pagination, next: cursor } = page
+  if (cursor !== undefined) {
+    const what = count === 0 ? 'Nothing new.' : `${counted}.`
+    return `${what} Keep next, and call ${toolNameOf(operation)} with after = next for what follows.`
+  }
   if (pagination === undefined) return `${counted}, complete.${unknownBalances(page)}`
   const { total, offset, hasMore } = pagination
   if (!hasMore) return `${counted} from offset ${offset}: the end, ${total} in all.`
   const all = total === null ? '' : ` of ${about.isTruncated ? 'at least ' : ''}${total}`
   const why = about.isCut ? ' (the page ends early to fit)' : ''
-  const next = `call ${operation.name} again with the same arguments and offset ${offset + pagination.limit}`
+  const next = `call ${toolNameOf(operation)} again with the same arguments and offset ${offset + pagination.limit}`
   return `${counted} from offset ${offset}${all}${why}. There is more: ${next}.`
 }
 

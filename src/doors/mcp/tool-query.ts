@@ -19,12 +19,12 @@ export function toRawQuery(
 ): string {
   const reading = readToolArguments(operation.tool, given)
   if (!reading.ok) throw apiError('invalid_params', { details: reading.details })
-  const { maxDays } = operation.tool
+  const { maxDays, fixed = {} } = operation.tool
   const values =
     maxDays === undefined
       ? reading.value
       : withRange(reading.value, { maxDays, zone: getZone(caller.timezone), now })
-  return Object.entries(values)
+  return Object.entries({ ...values, ...fixed })
     .map(([name, value]) => `${name}=${encode(value)}`)
     .join('&')
 }

@@ -42,6 +42,7 @@ export interface PagesDoorOptions {
     | 'programs'
     | 'endpoints'
     | 'deliveries'
+    | 'consumers'
     | 'secondFactors'
     | 'auditLog'
   >

@@ -15,6 +15,7 @@ import { addConnectionRoutes } from './connections/routes.ts'
 import { addConsentRoutes } from './consent/routes.ts'
 import { makeContext, type PagesContext, type PagesDoorOptions } from './context.ts'
 import { rememberDone } from './done-notes.ts'
+import { addEventRoutes } from './events/routes.ts'
 import { explain } from './failures.ts'
 import { addGuideRoutes } from './guides/routes.ts'
 import { addHomeRoutes } from './home/routes.ts'
@@ -74,6 +75,7 @@ export async function pagesDoor(
     addKeyRoutes(scope, context)
     addProgramRoutes(scope, context)
     addWebhookRoutes(scope, context)
+    addEventRoutes(scope, context)
     addWelcomeRoutes(scope, context)
     addUsageRoutes(scope, context)
     addPlanRoutes(scope, context)

@@ -30,6 +30,7 @@ import {
 } from '../client.ts'
 import { prefersPage } from '../preference.ts'
 import { rateLimited, toApiError } from '../refusal.ts'
+import { resumedQuery, wantsStream, writeEvents } from './event-stream.ts'
 import { makeReplyWriter, type ReplyFacts, type ReplyWriter, type StaticPage } from './reply.ts'
 import { makeRoutes } from './route.ts'
 
@@ -59,6 +60,8 @@ interface Progress extends ReplyFacts {
   window: WindowState
   cache: CacheResult
   caller: Caller | null
+  /** How long the request waited for something to happen. */
+  waitedMs: number
 }
 
 const noWindow: WindowState = { allowed: true, limit: 0, remaining: 0, resetMs: 0 }
@@ -80,6 +83,9 @@ export function makeRestLane(options: RestLaneOptions): RestLane {
   return (request, response) => serve(lane, request, response)
 }
 
+/** What was sent bit by bit; it is written already. */
+type Sent = 'sent'
+
 /** A request and its answer, with what is known so far. */
 interface Call {
   readonly request: IncomingMessage
@@ -100,6 +106,7 @@ function serve(lane: Lane, request: IncomingMessage, response: ServerResponse): 
     window: noWindow,
     cache: 'BYPASS',
     caller: null,
+    waitedMs: 0,
   }
   const call: Call = { request, response, progress }
   try {
@@ -116,7 +123,7 @@ function serve(lane: Lane, request: IncomingMessage, response: ServerResponse): 
   }
 }
 
-function ask(lane: Lane, call: Call): Maybe<Answer> {
+function ask(lane: Lane, call: Call): Maybe<Answer | Sent> {
   const { operation } = call.progress
   const client = lane.clientOf(call.request)
 
@@ -149,7 +156,7 @@ async function identify(
   throw admission.error
 }
 
-function askAs(lane: Lane, call: Call, operation: Operation, caller: Caller): Maybe<Answer> {
+function askAs(lane: Lane, call: Call, operation: Operation, caller: Caller): Maybe<Answer | Sent> {
   const { progress, response } = call
   progress.caller = caller
   const asked: CallerRequest = {
@@ -161,26 +168,55 @@ function askAs(lane: Lane, call: Call, operation: Operation, caller: Caller): Ma
   }
   // 4 The key's bucket, 5 the plan, 6 a place in flight, 7 the cache: one step of fast state.
   const checking = lane.gate.check(asked)
-  if (!(checking instanceof Promise)) return goOn(lane, progress, asked, checking)
-  return checking.then((checked) => goOn(lane, progress, asked, checked))
+  if (!(checking instanceof Promise)) return goOn(lane, call, asked, checking)
+  return checking.then((checked) => goOn(lane, call, asked, checked))
 }
 
 function goOn(
-  { gate }: Lane,
-  progress: Progress,
+  lane: Lane,
+  call: Call,
   asked: CallerRequest,
   checked: CheckedRequest,
-): Maybe<Answer> {
+): Maybe<Answer | Sent> {
   const { admitted } = checked
+  const { progress } = call
   if (admitted.window !== null) progress.window = admitted.window
   if (admitted.kind === 'refused') throw rateLimited(admitted.window)
   // 5 to 7 again, where they refuse; 8 to 12: parameters, target, breaker, provider.
-  return gate.answer(asked, checked)
+  const isStream = asked.operation.canStream === true && wantsStream(call.request)
+  return isStream ? stream(lane, call, asked, checked) : lane.gate.answer(asked, checked)
 }
 
-function succeed(lane: Lane, { response, progress }: Call, answer: Answer): void {
-  progress.cache = answer.cache
-  lane.writer.ok(response, progress, answer)
+/** What fails once the head is written ends the stream: the client asks again, and is told then. */
+async function stream(
+  { gate, writer }: Lane,
+  { request, response, progress }: Call,
+  asked: CallerRequest,
+  checked: CheckedRequest,
+): Promise<Sent> {
+  const rawQuery = resumedQuery(request, asked.rawQuery)
+  const following = await gate.follow({ ...asked, rawQuery }, checked)
+  const first = await following.read().catch((error: unknown) => {
+    following.leave()
+    throw error
+  })
+  writer.stream(response, progress)
+  const from = performance.now()
+  try {
+    await writeEvents({ stream: following, first, response, signal: asked.disconnectSignal() })
+  } finally {
+    progress.waitedMs = performance.now() - from
+    response.end()
+  }
+  return 'sent'
+}
+
+function succeed(lane: Lane, { response, progress }: Call, answer: Answer | Sent): void {
+  if (answer !== 'sent') {
+    progress.cache = answer.cache
+    progress.waitedMs = answer.waitedMs ?? 0
+    lane.writer.ok(response, progress, answer)
+  }
   finish(lane, progress, 200, null)
 }
 
@@ -195,6 +231,8 @@ function fail(lane: Lane, call: Call, thrown: unknown): void {
 }
 
 function refuse(lane: Lane, { request, response, progress }: Call, error: ApiError): void {
+  // A stream that had begun is ended, and nothing can be said in it.
+  if (response.headersSent) return
   // An unexpected body is not read: the connection ends with the answer.
   if (request.method !== 'GET') response.shouldKeepAlive = false
   if (isForPerson(request, progress)) lane.writer.page(response, progress, lane.unknownPage)
@@ -208,7 +246,7 @@ function finish(lane: Lane, progress: Progress, status: number, error: unknown):
     operation: progress.operation?.name ?? null,
     status,
     cache: progress.cache,
-    durationMs: performance.now() - progress.startedAt,
+    durationMs: performance.now() - progress.startedAt - progress.waitedMs,
     caller: progress.caller,
     error,
   })

@@ -35,6 +35,8 @@ export interface StaticPage {
 
 export interface ReplyWriter {
   ok(response: ServerResponse, facts: ReplyFacts, answer: Answer): void
+  /** The head of an answer whose body is written bit by bit. */
+  stream(response: ServerResponse, facts: ReplyFacts): void
   error(response: ServerResponse, facts: ReplyFacts, error: ApiError): void
   /** 404 for a person: the headers of an unknown path, and the page. */
   page(response: ServerResponse, facts: ReplyFacts, page: StaticPage): void
@@ -54,6 +56,16 @@ export function makeReplyWriter(clock: Clock, docsUrl: () => string): ReplyWrite
       const text = facts.cache === 'HIT' ? textOf(texts, body) : null
       if (text === null) response.end(body)
       else response.end(text, 'latin1')
+    },
+    stream(response, facts) {
+      const headers = commonHeaders(context, facts, 0, 'text/event-stream')
+      // Its length is not known.
+      headers.splice(headers.indexOf('Content-Length'), 2)
+      // Some proxies hold an answer back until it is whole.
+      headers.push('X-Accel-Buffering', 'no')
+      // A connection that was kept would outlive the stop of the process.
+      response.shouldKeepAlive = false
+      if (!response.destroyed) response.writeHead(200, headers)
     },
     page(response, facts, { bytes, policy }) {
       const headers = commonHeaders(context, facts, bytes.length, 'text/html; charset=utf-8')

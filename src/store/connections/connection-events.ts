@@ -104,7 +104,7 @@ export interface ConnectionNews {
 
 /**
  * Stores the event of a change, in the transaction of the change, whose caller has locked the user's row.
- * False, with nothing stored: no endpoint of the user names it.
+ * False, with nothing stored: no endpoint of the user names it, and nobody fetches their events.
  */
 export async function addConnectionEvent(tx: Db, news: ConnectionNews): Promise<boolean> {
   const { id, userId, type, at, status, expiresAt = null } = news
@@ -151,7 +151,10 @@ async function isNamed(tx: Db, userId: UserId, type: ConnectionEventType): Promi
     .select('events')
     .where('user_id', '=', userId)
     .execute()
-  return rows.some(({ events }) => events.split(',').includes(type))
+  if (rows.some(({ events }) => events.split(',').includes(type))) return true
+  // A consumer names the types that it wants when it asks (reading R42).
+  const consumer = tx.selectFrom('event_consumers').select('id').where('user_id', '=', userId)
+  return (await consumer.limit(1).executeTakeFirst()) !== undefined
 }
 
 const expiring: ConnectionEventType = 'connection.expiring'

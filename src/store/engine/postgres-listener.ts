@@ -1,7 +1,7 @@
 /**
- * Receives notifications of changed users, due work and new events from other processes: LISTEN on a separate connection
- * that reconnects by itself. Notifications may be missed while it is down, so after a reconnect all cached
- * rows must be dropped and all kinds of work and new events looked for.
+ * Receives notifications of changed users, due work and new events from other processes: LISTEN on a
+ * separate connection that reconnects by itself. Notifications may be missed while it is down, so after a
+ * reconnect all cached rows must be dropped and all kinds of work and new events looked for.
  */
 import { Client } from 'pg'
 import type { UserId } from '#kernel/ids.ts'

@@ -1,5 +1,5 @@
 /**
- * Feeds and their consumers (`migrations/0022_event_consumers.sql`). The user's row is locked before a feed
+ * Feeds and their consumers (`migrations/0023_event_consumers.sql`). The user's row is locked before a feed
  * changes, as for every write of events, so positions are committed in their order.
  */
 import { sql } from 'kysely'
@@ -28,6 +28,10 @@ export function makeConsumerStore({ engine, write }: RepositoryOptions): Consume
     async get(id) {
       const query = db.selectFrom('event_consumers').select(columns).where('id', '=', id)
       return (await query.executeTakeFirst()) ?? null
+    },
+    async findFeed(userId) {
+      const query = db.selectFrom('event_feeds').select(['id', 'last_position as lastPosition'])
+      return (await query.where('user_id', '=', userId).executeTakeFirst()) ?? null
     },
     create: (consumer, limit) => write((tx) => create(engine, tx, consumer, limit)),
     list: (userId) => list(db, userId),
@@ -210,15 +214,6 @@ export function feedPosition(userId: UserId, behind: number | null) {
   return sql<number | null>`(
     select last_position - ${behind} from event_feeds where event_feeds.user_id = ${userId}
   )`
-}
-
-/** What follows is another feed: cursors of before are not valid in it. */
-export async function renewFeed(tx: Db, userId: UserId): Promise<void> {
-  await tx
-    .updateTable('event_feeds')
-    .set({ id: newId<FeedId>() })
-    .where('user_id', '=', userId)
-    .execute()
 }
 
 /** An event that a consumer of its user has not acknowledged. */

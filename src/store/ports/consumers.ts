@@ -54,6 +54,8 @@ export interface ConsumerStore {
   /** Of committed data only. */
   find(userId: UserId, name: string): Promise<ConsumerState | null>
   get(id: ConsumerId): Promise<ConsumerRow | null>
+  /** Null: the user never had a consumer. */
+  findFeed(userId: UserId): Promise<FeedRow | null>
   /**
    * Creates it at the end of the feed, and the feed with the user's first one. An existing one of this name
    * is returned as it is. `too_many`: the user already has `limit` consumers. @throws OwnerGoneError

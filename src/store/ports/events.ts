@@ -58,9 +58,9 @@ export interface EventRows {
    * Stores the events, all of one user, and creates one delivery for each endpoint of the user that takes
    * their type, in order (none for an empty run where the endpoint skips those; `missed` where it is
    * disabled). `only`: for this endpoint alone, whatever types it takes (test events). Returns the number of
-   * deliveries. Without `only` they are also at the end of the user's feed, if there is one
-   * (`consumers.ts`). Events count as accepted at their `createdAt`. It locks the user's row, so a transaction
-   * calls it before `SyncStore.finish`.
+   * deliveries. Without `only` they are also at the end of the user's feed, if there is one (`consumers.ts`).
+   * Events count as accepted at their `createdAt`. It locks the user's row, so a transaction calls it before
+   * `SyncStore.finish`.
    * @throws OwnerGoneError
    */
   accept(events: readonly SealedEvent[], only?: EndpointId): Promise<number>

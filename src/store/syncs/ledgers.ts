@@ -4,12 +4,11 @@
  * during a write.
  */
 import { randomBytes } from 'node:crypto'
-import type { AccountId, UserId } from '#kernel/ids.ts'
+import { type AccountId, type FeedId, newId, type UserId } from '#kernel/ids.ts'
 import { inBatches } from '../engine/batches.ts'
 import { isBrokenReference } from '../engine/broken-reference.ts'
 import type { Engine, SealingOptions } from '../engine/engine.ts'
 import type { Db } from '../engine/tables.ts'
-import { renewFeed } from '../events/consumers.ts'
 import { OwnerGoneError } from '../failure.ts'
 import { demandUser, lockUser, lockUserSoon, type UserState } from '../people/users.ts'
 import type { LedgerMonth, LedgerStore } from '../ports/ledgers.ts'
@@ -86,7 +85,9 @@ async function end(engine: Engine, tx: Db, userId: UserId): Promise<void> {
       query.selectFrom('accounts').select('id').where('user_id', '=', userId),
     )
     .execute()
-  await renewFeed(tx, userId)
+  // What follows is another feed: cursors of before are not valid in it.
+  const another = { id: newId<FeedId>() }
+  await tx.updateTable('event_feeds').set(another).where('user_id', '=', userId).execute()
   // The ledger no longer has any of their rows.
   await tx.updateTable('syncs').set({ ledger_from: null }).where('user_id', '=', userId).execute()
 }

@@ -72,6 +72,7 @@ test('each operation of the table stands at its path, with a stable operationId'
       ['/v1/transactions', 'listTransactions'],
       ['/v1/holdings', 'listHoldings'],
       ['/v1/trades', 'listTrades'],
+      ['/v1/events', 'listEvents'],
       ['/v1/categories', 'listCategories'],
     ],
   )

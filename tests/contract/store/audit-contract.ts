@@ -204,6 +204,7 @@ export function testFormerAudit(makePlace: () => Promise<Place>): void {
       // Those that came later had facts from the beginning.
       (action) =>
         !action.startsWith('programs.') &&
+        !action.startsWith('consumers.') &&
         !['account.set-shows-balances', 'connections.set-label', 'keys.rotate'].includes(action),
     )
     for (const [index, action] of actions.entries()) {

@@ -108,7 +108,16 @@ export async function openDoor(clock: Clock, byLibrary: boolean): Promise<Door> 
   const kv = openMemoryKv({ clock, cacheMaxBytes: 8_000_000, cacheMaxEntryBytes: 1_000_000 })
   const settings = { defaultPlan: 'professional', brokerageDuringTrial: false } as const
   const renew = async (caller: Caller) => caller
-  const gate = makeGate({ kv, read, renew, clock, plans: settings, limits, checkReplies: false })
+  const gate = makeGate({
+    kv,
+    read,
+    renew,
+    clock,
+    plans: settings,
+    limits,
+    checkReplies: false,
+    events: { begin: () => Promise.reject(new Error('no events')) },
+  })
   const throttle = makeThrottle(kv.windows, { preauth: 60, preauthIp: 6000 })
   const callers = new Map(goodTokens.map((token) => [token, callerOf(token)]))
   const tokenOf = ({ bearer }: Parameters<typeof identify.find>[0]) =>
@@ -140,6 +149,7 @@ export async function openDoor(clock: Clock, byLibrary: boolean): Promise<Door> 
     origins: () => origins,
     isLoopback: true,
     maxAnswerBytes: 12_000,
+    hasExtraTools: false,
     version: '1.2.3',
     readPlainCall: byLibrary ? () => null : counting,
     observe: (record) => records.push(record),

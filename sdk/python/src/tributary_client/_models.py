@@ -11,7 +11,7 @@ from typing import Any, Literal, Union
 
 from ._values import many, optional, to_date, to_date_or_datetime, to_datetime, to_decimal
 
-ErrorCode = Union[Literal["account_not_found", "connection_not_found", "from_too_old", "insufficient_scope", "invalid_date_range", "invalid_params", "invalid_token", "missing_authorization", "not_found", "professional_required", "too_many_accounts", "upstream_bad_request", "upstream_breaker_open", "wrong_endpoint_for_category"], str]
+ErrorCode = Union[Literal["account_not_found", "connection_not_found", "from_too_old", "insufficient_scope", "invalid_date_range", "invalid_params", "invalid_token", "missing_authorization", "not_found", "professional_required", "too_many_accounts", "too_many_consumers", "upstream_bad_request", "upstream_breaker_open", "wrong_endpoint_for_category"], str]
 Provider = Union[Literal["fiskil", "akahu", "snaptrade", "up", "simplefin", "enablebanking"], str]
 ConnectionCategory = Union[Literal["banking", "brokerage"], str]
 ConnectionStatus = Union[Literal["active", "invalidated", "pending_mfa", "revoked"], str]
@@ -404,26 +404,6 @@ class Trade:
             trade_date=to_date_or_datetime(raw["tradeDate"]),
             settlement_date=optional(to_date_or_datetime)(raw["settlementDate"]),
             description=raw["description"],
-            raw=raw,
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Category:
-    """One of the sixteen fixed categories."""
-
-    key: str
-    """Same as Transaction.category."""
-    label: str
-    """Display name."""
-    raw: Mapping[str, Any]
-    """As it was received, with fields that this version does not know."""
-
-    @classmethod
-    def of(cls, raw: Mapping[str, Any]) -> "Category":
-        return cls(
-            key=raw["key"],
-            label=raw["label"],
             raw=raw,
         )
 
@@ -967,6 +947,26 @@ class ConnectionRemoved:
             created=raw["created"],
             data=ConnectionEvent.of(raw["data"]),
             metadata=EventMetadata.of(raw["metadata"]),
+            raw=raw,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Category:
+    """One of the sixteen fixed categories."""
+
+    key: str
+    """Same as Transaction.category."""
+    label: str
+    """Display name."""
+    raw: Mapping[str, Any]
+    """As it was received, with fields that this version does not know."""
+
+    @classmethod
+    def of(cls, raw: Mapping[str, Any]) -> "Category":
+        return cls(
+            key=raw["key"],
+            label=raw["label"],
             raw=raw,
         )
 

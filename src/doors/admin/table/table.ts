@@ -5,6 +5,7 @@
  */
 import type { AdminCall } from './call.ts'
 import { connectionCalls } from './connections.ts'
+import { consumerCalls } from './consumers.ts'
 import { keyCalls } from './keys.ts'
 import { ownRowCalls } from './own-rows.ts'
 import { programCalls } from './programs.ts'
@@ -19,6 +20,7 @@ export const adminCalls = {
   ...programCalls,
   ...connectionCalls,
   ...webhookCalls,
+  ...consumerCalls,
   ...auditCalls,
   ...ownRowCalls,
   ...serviceCalls,
@@ -58,6 +60,11 @@ export const adminChapters = [
     title: 'Webhooks',
     about: 'Endpoints that events are sent to, and their deliveries.',
     rows: toRows(webhookCalls),
+  },
+  {
+    title: 'Fetched events',
+    about: 'Who fetches the events of a user instead of being sent them.',
+    rows: toRows(consumerCalls),
   },
   { title: 'Audit', about: 'Who changed what.', rows: toRows(auditCalls) },
   {

@@ -123,6 +123,8 @@ const sentences: Sentences = {
   'users.delete': () => 'Deleted this account',
   'users.set-password': () => 'Set the password, and signed out every browser',
   'users.reset-second-factor': () => 'Removed the second factor',
+  'consumers.create': () => 'Began to keep events for a consumer that fetches them',
+  'consumers.remove': () => 'Removed a consumer that fetches events',
   'webhooks.create': onEndpoint('Added'),
   'webhooks.disable': ({ endpointId, reason }, names) =>
     `Disabled ${endpointOf(endpointId, names)}${reason === 'owner' ? '' : ` (${reason})`}`,

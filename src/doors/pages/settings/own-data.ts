@@ -111,6 +111,12 @@ async function describeAccess({ store, agents }: PagesContext, { id }: UserRow) 
       health: endpoint.health,
       createdAt: toIso(endpoint.createdAt),
     })),
+    consumers: (await store.consumers.list(id)).map((consumer) => ({
+      id: consumer.id,
+      name: consumer.name,
+      createdAt: toIso(consumer.createdAt),
+      lastAskedAt: toIso(consumer.askedAt),
+    })),
     agents: (await agents.list(id)).map((agent) => ({
       name: agent.clientName,
       host: agent.redirectHost,

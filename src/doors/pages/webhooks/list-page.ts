@@ -47,7 +47,7 @@ export function renderEndpoints(options: EndpointsOptions): Html {
   const { endpoints } = options
   return html`<h1>Webhooks</h1>
 ${doneBox(options.done && endpointsDone[options.done])}
-<p>After every sync, new and changed rows are posted to these addresses, signed; changes of connections where you choose them. <a href="https://www.standardwebhooks.com" rel="noreferrer">Standard Webhooks</a> describes the signature.</p>
+<p>After every sync, new and changed rows are posted to these addresses, signed; changes of connections where you choose them. <a href="https://www.standardwebhooks.com" rel="noreferrer">Standard Webhooks</a> describes the signature. A program without a public address <a href="/events">fetches them</a>.</p>
 ${endpoints.length === 0 ? html`<p>You have no endpoint. With the first one, the service begins to recognise new rows; the first events report the last 90 days.</p>` : table('Endpoints', columns, endpoints)}
 ${renderNew(options)}`
 }

@@ -1,0 +1,96 @@
+/**
+ * Writes events as `text/event-stream` (HTML standard, Server-sent events): each with its cursor as `id:`, so
+ * that `Last-Event-ID` resumes behind it, and a comment while none comes. A client that does not read gets
+ * nothing more until it does; what waits for it is one batch.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { FollowedStream } from '#gate/feed-answers.ts'
+import type { FollowedBatch } from '#webhooks/follow-events.ts'
+
+/** Proxies end a connection on which nothing comes for a minute. */
+const heartbeatMs = 25_000
+/** Then the stream ends, and the client's next request acknowledges what it received. */
+const longestMs = 600_000
+/** After the end of a stream a client waits so long before it asks again. */
+const retryMs = 1000
+
+/** Whether the client asks for a stream (RFC 9110 §12.5.1): it is named, and not with a weight of zero. */
+export function wantsStream({ headers }: IncomingMessage): boolean {
+  const { accept } = headers
+  return (
+    accept !== undefined &&
+    /(?:^|,)\s*text\/event-stream\s*(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(accept)
+  )
+}
+
+/** The query of a stream: a client that resumes names the last event that it received. */
+export function resumedQuery({ headers }: IncomingMessage, rawQuery: string): string {
+  const lastId = headers['last-event-id']
+  if (typeof lastId !== 'string' || lastId === '') return rawQuery
+  const query = new URLSearchParams(`?${rawQuery}`)
+  query.set('after', lastId)
+  return query.toString()
+}
+
+export interface StreamOptions {
+  readonly stream: FollowedStream
+  /** What it gave before the head was written: an error then still has its status. */
+  readonly first: FollowedBatch
+  readonly response: ServerResponse
+  /** Aborted when the client leaves. */
+  readonly signal: AbortSignal
+}
+
+/** Resolves at the end of the stream, whoever ended it. The head is written already. */
+export async function writeEvents(options: StreamOptions): Promise<void> {
+  const { stream, first, response, signal } = options
+  const leave = () => stream.leave()
+  signal.addEventListener('abort', leave, { once: true })
+  const endsAt = performance.now() + longestMs
+  let batch = first
+  let told = ''
+  try {
+    response.write(`retry: ${retryMs}\n\n`)
+    for (; !signal.aborted; batch = await stream.read()) {
+      const { events, next } = batch
+      for (const { cursor, body } of events) await send(response, signal, toBlock(cursor, body))
+      // A block without data only moves the place of a client that resumes.
+      const isMoved = next !== told && events.at(-1)?.cursor !== next
+      if (isMoved) await send(response, signal, `id: ${next}\n\n`)
+      told = next
+      if (events.length > 0) continue
+      const left = endsAt - performance.now()
+      const woken = left <= 0 ? 'ended' : await stream.wait(Math.min(heartbeatMs, left))
+      if (woken === 'ended' || signal.aborted) return
+      if (woken === 'time') await send(response, signal, ': waiting\n\n')
+      else await stream.recheck()
+    }
+  } finally {
+    signal.removeEventListener('abort', leave)
+    stream.leave()
+  }
+}
+
+/** Events are JSON of one line. */
+function toBlock(cursor: string, body: Uint8Array): Uint8Array {
+  return Buffer.concat([Buffer.from(`id: ${cursor}\ndata: `), body, Buffer.from('\n\n')])
+}
+
+/** Resolves when the client has taken enough of what it was sent, or is gone. */
+async function send(
+  response: ServerResponse,
+  signal: AbortSignal,
+  block: Uint8Array | string,
+): Promise<void> {
+  if (signal.aborted || response.destroyed) return
+  if (response.write(block)) return
+  await new Promise<void>((resolve) => {
+    const go = () => {
+      response.off('drain', go)
+      signal.removeEventListener('abort', go)
+      resolve()
+    }
+    response.once('drain', go)
+    signal.addEventListener('abort', go, { once: true })
+  })
+}

@@ -1,0 +1,50 @@
+/** The answer of one request for events: what there is, or what comes while it waits. */
+import type { FollowedBatch, Following } from './follow-events.ts'
+
+export interface AnswerOptions {
+  readonly waitMs: number
+  /** Aborted when the client leaves. */
+  readonly signal: AbortSignal
+  /** Throws when the caller may not read any more: rows may have changed during the wait. */
+  readonly recheck: () => Promise<void>
+}
+
+export interface EventsAnswer {
+  /** The reply as JSON, each event byte for byte as it was accepted. */
+  readonly body: Uint8Array
+  readonly waitedMs: number
+}
+
+/** Leaves the following when it is done. */
+export async function answerEvents(
+  following: Following,
+  { waitMs, signal, recheck }: AnswerOptions,
+): Promise<EventsAnswer> {
+  const leave = () => following.leave()
+  signal.addEventListener('abort', leave, { once: true })
+  const endsAt = performance.now() + waitMs
+  let waitedMs = 0
+  try {
+    for (;;) {
+      signal.throwIfAborted()
+      const batch = await following.read()
+      const from = performance.now()
+      if (batch.events.length > 0 || from >= endsAt) return { body: toBody(batch), waitedMs }
+      const woken = await following.wait(endsAt - from)
+      waitedMs += performance.now() - from
+      signal.throwIfAborted()
+      if (woken === 'ended') return { body: toBody(batch), waitedMs }
+      if (woken !== 'time') await recheck()
+    }
+  } finally {
+    signal.removeEventListener('abort', leave)
+    following.leave()
+  }
+}
+
+/** Parsed and written again, an amount beyond 2^53 would be another one. */
+function toBody({ events, next }: FollowedBatch): Uint8Array {
+  const comma = Buffer.from(',')
+  const rows = events.flatMap(({ body }, index) => (index === 0 ? [body] : [comma, body]))
+  return Buffer.concat([Buffer.from('{"data":['), ...rows, Buffer.from(`],"next":"${next}"}`)])
+}

@@ -1,0 +1,212 @@
+/**
+ * Follows a user's events for one request (reading R42): finds its consumer and its place in the feed,
+ * acknowledges what the cursor says was received, reads, and waits for more. Nothing is missed between
+ * reading and waiting.
+ */
+import { apiError } from '#contract/errors.ts'
+import { defaultTypes, type EventsQuery } from '#contract/event-query.ts'
+import type { EventType } from '#contract/events.ts'
+import type { Reach } from '#contract/reach.ts'
+import type { FeedId, UserId } from '#kernel/ids.ts'
+import type { Clock } from '#kernel/time.ts'
+import type { ConsumerRow, ConsumerState } from '#store/ports/consumers.ts'
+import type { Store } from '#store/ports/store.ts'
+import { makeFindConsumer } from './consumers.ts'
+import { type Cursors, type FeedCursor, makeCursors } from './cursor.ts'
+import { makeEventWaits, type Woken } from './event-waits.ts'
+import { type EventSight, makeSight } from './narrow-event.ts'
+import {
+  CursorExpired,
+  cursorExpired,
+  makeReadEvents,
+  type ReadEvents,
+  toExpired,
+} from './read-events.ts'
+
+export interface FollowOptions {
+  readonly store: Pick<
+    Store,
+    'transact' | 'consumers' | 'events' | 'accounts' | 'onFeed' | 'onChange'
+  >
+  readonly clock: Clock
+  /** Sign cursors: the first of them the new ones. */
+  readonly cursorSecrets: readonly Uint8Array[]
+  /** How many requests of this process wait at once. */
+  readonly maxWaits: number
+}
+
+export interface FollowedEvent {
+  /** The cursor behind it. */
+  readonly cursor: string
+  /** As webhook endpoints get it: UTF-8 JSON of one line. */
+  readonly body: Uint8Array
+}
+
+export interface FollowedBatch {
+  readonly events: readonly FollowedEvent[]
+  /** The cursor to go on with; not before the last of the events. */
+  readonly next: string
+}
+
+/** One request's place in the feed. */
+export interface Following {
+  /**
+   * The events from its place on, at once; then its place is behind them.
+   * @throws ApiError `cursor_expired`
+   */
+  read(): Promise<FollowedBatch>
+  /** Resolves when there may be more, or something else has happened. */
+  wait(timeoutMs: number): Promise<Woken>
+  /** Ends a wait. To be called at the end of every request. */
+  leave(): void
+}
+
+/** Who asks, and what they may see. */
+export interface FollowingCaller {
+  readonly userId: UserId
+  /** Absent: everything. */
+  readonly reach?: Reach | undefined
+}
+
+export interface EventFollower {
+  /** @throws ApiError `invalid_params`, `too_many_consumers`, `cursor_expired` */
+  begin(caller: FollowingCaller, query: EventsQuery): Promise<Following>
+  /** How many requests wait now. */
+  count(): number
+  /** Ends every wait: the process is stopping. */
+  end(): void
+  close(): void
+}
+
+export function makeEventFollower(options: FollowOptions): EventFollower {
+  const { store, clock } = options
+  const waits = makeEventWaits(options)
+  const cursors = makeCursors(options.cursorSecrets)
+  const readEvents = makeReadEvents({ store, version: waits.version })
+  const findConsumer = makeFindConsumer({ store, clock })
+  return {
+    async begin({ userId, reach }, query) {
+      const cursor = readCursor(cursors, userId, query.after)
+      const wait = waits.join(userId)
+      try {
+        const state = await findConsumer(userId, nameConsumer(query.consumer, reach))
+        if (cursor !== null) await demandValid(options, cursors, state, cursor)
+        const position = cursor?.position ?? state.consumer.acknowledged
+        await note(options, state.consumer, position)
+        const { types = defaultTypes, limit } = query
+        const reached = state.feed.lastPosition
+        const place: Place = {
+          ...{ userId, feedId: state.feed.id, position, reached, types, limit },
+          sightName: reach?.name ?? '',
+          sight: await makeSight(store, userId, reach),
+          isAtEnd: position >= reached,
+          isFromCursor: cursor !== null,
+        }
+        return {
+          read: () => readOn({ readEvents, cursors }, place),
+          async wait(timeoutMs) {
+            const woken = await wait.next(timeoutMs)
+            if (woken !== 'time') place.isAtEnd = false
+            return woken
+          },
+          leave: () => wait.leave(),
+        }
+      } catch (error) {
+        wait.leave()
+        throw error
+      }
+    },
+    count: waits.count,
+    end: waits.end,
+    close: waits.close,
+  }
+}
+
+/** Characters of a reach's name that tell it from others of one person. */
+const reachNameLength = 12
+
+/**
+ * Those who see less are other consumers: what one of them acknowledges, others may not have seen. No name
+ * that a request can give has the mark.
+ */
+function nameConsumer(name: string, reach: Reach | undefined): string {
+  return reach === undefined ? name : `${name}@${reach.name.slice(0, reachNameLength)}`
+}
+
+function readCursor(cursors: Cursors, userId: UserId, text: string | undefined): FeedCursor | null {
+  if (text === undefined) return null
+  const cursor = cursors.read(userId, text)
+  if (cursor !== null) return cursor
+  throw apiError('invalid_params', { details: ['after: is not a cursor of this user'] })
+}
+
+async function demandValid(
+  { store }: FollowOptions,
+  cursors: Cursors,
+  { consumer: { userId }, feed }: ConsumerState,
+  { feedId, position }: FeedCursor,
+): Promise<void> {
+  if (feedId !== feed.id) {
+    const { oldest } = await toExpired(store, userId, 0)
+    throw cursorExpired(cursors.write(userId, { feedId: feed.id, position: oldest }))
+  }
+  if (position <= feed.lastPosition) return
+  throw apiError('invalid_params', { details: ['after: is behind the newest event'] })
+}
+
+/** Who only waits is noted once a minute. */
+const noteEveryMs = 60_000
+
+async function note(
+  { store, clock }: FollowOptions,
+  { id, acknowledged, askedAt }: ConsumerRow,
+  position: number,
+): Promise<void> {
+  const at = clock.now()
+  const isNews = position > acknowledged || Math.abs(at - askedAt) >= noteEveryMs
+  if (isNews) await store.consumers.acknowledge(id, { position, at })
+}
+
+interface Place {
+  readonly userId: UserId
+  readonly feedId: FeedId
+  position: number
+  /** A position that the feed is known to have reached. */
+  readonly reached: number
+  /** Nothing is known behind it: nothing need be read. */
+  isAtEnd: boolean
+  /** Without one, what was lost before the oldest kept event was not promised. */
+  isFromCursor: boolean
+  readonly types: readonly EventType[]
+  readonly limit: number
+  readonly sightName: string
+  readonly sight: EventSight
+}
+
+interface Tools {
+  readonly readEvents: ReadEvents
+  readonly cursors: Cursors
+}
+
+async function readOn({ readEvents, cursors }: Tools, place: Place): Promise<FollowedBatch> {
+  const { userId, feedId, position, reached, types, limit, sightName, sight } = place
+  const write = (at: number) => cursors.write(userId, { feedId, position: at })
+  if (place.isAtEnd) return { events: [], next: write(position) }
+  try {
+    const asked = { userId, position, reached, types, limit, sightName, sight }
+    const batch = await readEvents(asked)
+    place.position = batch.position
+    place.isFromCursor = true
+    const events = batch.events.map((event) => ({
+      cursor: write(event.position),
+      body: event.body,
+    }))
+    return { events, next: write(batch.position) }
+  } catch (error) {
+    if (!(error instanceof CursorExpired)) throw error
+    if (place.isFromCursor) throw cursorExpired(write(error.oldest))
+    place.position = error.oldest
+    place.isFromCursor = true
+    return readOn({ readEvents, cursors }, place)
+  }
+}

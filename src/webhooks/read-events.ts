@@ -1,0 +1,145 @@
+/**
+ * Reads a user's events from a position of their feed on (reading R42): the bodies as webhook endpoints get
+ * them, byte for byte, each with the cursor behind it. What is no longer kept is an error that says where to
+ * go on, never an omission.
+ */
+import { apiError } from '#contract/errors.ts'
+import type { EventType } from '#contract/events.ts'
+import type { UserId } from '#kernel/ids.ts'
+import type { FeedEventRow } from '#store/ports/consumers.ts'
+import type { Store } from '#store/ports/store.ts'
+import type { EventSight } from './narrow-event.ts'
+
+export interface ReadEventsOptions {
+  readonly store: { readonly events: Pick<Store['events'], 'readBodies'> } & {
+    readonly consumers: Pick<Store['consumers'], 'listAfter' | 'findKept' | 'findFeed'>
+  }
+  /** Changes with every announcement of new events: no reading is shared across one. */
+  readonly version: () => number
+}
+
+export interface EventsAsked {
+  readonly userId: UserId
+  readonly position: number
+  /** A position that the feed is known to have reached. */
+  readonly reached: number
+  readonly types: readonly EventType[]
+  readonly limit: number
+  /** Equal for callers who see the same. */
+  readonly sightName: string
+  readonly sight: EventSight
+}
+
+export interface ReadEvent {
+  readonly position: number
+  /** UTF-8 JSON of one line. */
+  readonly body: Uint8Array
+}
+
+export interface EventBatch {
+  readonly events: readonly ReadEvent[]
+  /** Up to here the feed was read; not before the last of the events. */
+  readonly position: number
+}
+
+/** @throws CursorExpired */
+export type ReadEvents = (asked: EventsAsked) => Promise<EventBatch>
+
+/** The events after the position are not kept; the first that are come after `oldest`. */
+export class CursorExpired extends Error {
+  override readonly name = 'CursorExpired'
+  readonly oldest: number
+  constructor(oldest: number) {
+    super('events after the position are no longer kept')
+    this.oldest = oldest
+  }
+}
+
+/** The error for callers. */
+export function cursorExpired(oldest: string) {
+  return apiError('cursor_expired', { details: [`oldest: ${oldest}`] })
+}
+
+/** Rows of one query; those of other types are passed over. */
+const rowsAtOnce = 250
+/** A batch ends behind the event with which it has as much, so that large events do not fill the memory. */
+const enoughBytes = 1024 * 1024
+
+/** Many may wait for the same events: who reads them at the same time shares one reading. */
+export function makeReadEvents({ store, version }: ReadEventsOptions): ReadEvents {
+  const running = new Map<string, Promise<EventBatch>>()
+  return (asked) => {
+    const { sight: _sight, ...named } = asked
+    const name = JSON.stringify([named, version()])
+    const known = running.get(name)
+    if (known !== undefined) return known
+    const reading = read(store, asked).finally(() => running.delete(name))
+    running.set(name, reading)
+    return reading
+  }
+}
+
+async function read(store: ReadEventsOptions['store'], asked: EventsAsked): Promise<EventBatch> {
+  const { userId, types, limit, sight } = asked
+  const chosen: FeedEventRow[] = []
+  let { position } = asked
+  let bytes = 0
+  for (let isMore = true; isMore; ) {
+    const rows = await store.consumers.listAfter(userId, position, rowsAtOnce)
+    isMore = rows.length === rowsAtOnce
+    for (const row of rows) {
+      // Positions have no gaps, but receipts are deleted in time.
+      const isNext = row.isKept && row.position === position + 1
+      if (!isNext || chosen.length >= limit || bytes >= enoughBytes) {
+        isMore = false
+        if (isNext || position > asked.position) break
+        throw await toExpired(store, userId, position)
+      }
+      position = row.position
+      if (!types.includes(row.type) || !sight.sees(row)) continue
+      chosen.push(row)
+      bytes += row.size
+    }
+  }
+  // Even their receipts are deleted.
+  const isLost = position === asked.position && position < asked.reached
+  if (isLost) throw await toExpired(store, userId, position)
+  return open(store, sight, { chosen, position })
+}
+
+/** Where to go on behind what is not kept after the position. */
+export async function toExpired(
+  { consumers }: ReadEventsOptions['store'],
+  userId: UserId,
+  position: number,
+): Promise<CursorExpired> {
+  const kept = await consumers.findKept(userId, position)
+  const feed = await consumers.findFeed(userId)
+  return new CursorExpired(kept === null ? (feed?.lastPosition ?? position) : kept - 1)
+}
+
+interface Chosen {
+  readonly chosen: readonly FeedEventRow[]
+  readonly position: number
+}
+
+/** A payload may be destroyed, or lack its key after a restore: then the batch ends before it. */
+async function open(
+  store: ReadEventsOptions['store'],
+  sight: EventSight,
+  { chosen, position }: Chosen,
+): Promise<EventBatch> {
+  if (chosen.length === 0) return { events: [], position }
+  const bodies = await store.events.readBodies(chosen.map(({ id }) => id))
+  const events: ReadEvent[] = []
+  for (const row of chosen) {
+    const body = await bodies.get(row.id)?.open()
+    if (body === undefined) {
+      if (row === chosen[0]) throw new CursorExpired(row.position)
+      return { events, position: row.position - 1 }
+    }
+    const seen = sight.narrow(body)
+    if (seen !== null) events.push({ position: row.position, body: seen })
+  }
+  return { events, position }
+}
