@@ -146,9 +146,10 @@ test('R42, R41: changes of connections come to a consumer that names them, and t
   const connections = await service.link(user, 'healthy', 'fiskil')
   const waiting = await store().connectionEvents.listWaiting(100)
   const own = waiting.filter(({ userId }) => userId === user.id)
+  const changes = own.map(({ type, connection: { id } }) => [type, id])
   assert.deepEqual(
-    own.map(({ type, connection: { id } }) => [type, id]),
-    connections.map(({ id }) => ['connection.linked', id]),
+    changes.toSorted(),
+    connections.map(({ id }) => ['connection.linked', id]).toSorted(),
   )
   const stopping = new AbortController()
   await makeConnectionEvents(store()).run(stopping.signal)
@@ -158,7 +159,7 @@ test('R42, R41: changes of connections come to a consumer that names them, and t
       type,
       data.id,
     ]),
-    connections.map(({ id }) => ['connection.linked', id]),
+    changes,
   )
   assert.deepEqual((await fetch(user, `?after=${next}`)).body.data, [])
 })

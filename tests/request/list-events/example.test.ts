@@ -1,4 +1,7 @@
-/** examples/follow-events.ts, as docs/events.md shows it: a kill between an answer and its cursor loses nothing. */
+/**
+ * examples/follow-events.ts, as docs/events.md shows it: a kill between an answer and its cursor loses
+ * nothing.
+ */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

@@ -8,6 +8,7 @@ import fc from 'fast-check'
 import { type KeyScope, keyScopes } from '#contract/key-scopes.ts'
 import { operations } from '#contract/operations.ts'
 import type { Account, Connection, Transaction } from '#contract/resources.ts'
+import { listTools } from '#contract/tool-descriptions.ts'
 import { callTool, post, toolCall } from '#tests/support/agent.ts'
 import {
   type Answer,
@@ -170,7 +171,7 @@ async function checkRows({ path, key, world }: Rows, connection: Connection): Pr
 async function checkTools(key: ServiceUser, world: World): Promise<void> {
   const listed = await post(service, { jsonrpc: '2.0', id: 1, method: 'tools/list' }, { as: key })
   assert.equal(listed.body.result.tools.length, 6)
-  for (const operation of operations.filter(({ tool }) => tool !== null)) {
+  for (const operation of listTools(false)) {
     if (world.has(operation.keyScope)) continue
     const refused = await post(service, toolCall(operation.name), { as: key })
     assert.equal(refused.status, 403)

@@ -51,6 +51,7 @@ test('everything about a person is one JSON file, without a secret, and without 
     'keys',
     'programs',
     'endpoints',
+    'consumers',
     'agents',
     'activity',
     'activityIsWhole',

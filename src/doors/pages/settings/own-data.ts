@@ -1,7 +1,7 @@
 /**
  * Everything that is stored about a person, as one JSON file: the account and its sessions, connections with
- * their accounts, keys, programs, endpoints, agents and the activity. It holds no secret and no money:
- * secrets are stored as hashes or sealed, and money is not stored.
+ * their accounts, keys, programs, endpoints, consumers, agents and the activity. It holds no secret and no
+ * money: secrets are stored as hashes or sealed, and money is not stored.
  */
 import { toIso } from '#kernel/time.ts'
 import type { AuditRow } from '#store/ports/audit.ts'
