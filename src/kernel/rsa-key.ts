@@ -2,7 +2,8 @@
  * Reads an RSA private key in every form in which people copy it: PEM with its lines (RFC 7468), in one line
  * or with `\n` between them, and base64 of each. Pure. It never repeats what was given.
  */
-import { createPrivateKey } from 'node:crypto'
+import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
+import { promisify } from 'node:util'
 
 export type PrivateKeyResult =
   /** `pem`: with its lines. */
@@ -15,7 +16,7 @@ const problem = (detail: string): PrivateKeyResult => ({ kind: 'problem', detail
 const copyAll =
   'is no PEM text: copy the whole file, with the lines that begin and end with five dashes'
 
-/** The key must be RSA of 2048 bits or more, without a passphrase (RS256, RFC 7518 §3.3). */
+/** The key must be RSA of 2048 to 4096 bits, without a passphrase (RS256, RFC 7518 §3.3). */
 export function readPrivateKey(given: string): PrivateKeyResult {
   const text = given.includes('-----BEGIN') ? given : decode(given)
   const found = /-----BEGIN ([A-Z0-9 ]{1,40})-----([^-]*)-----END \1-----/.exec(text)
@@ -38,18 +39,61 @@ function decode(given: string): string {
 }
 
 const leastBits = 2048
+/** The time that a signature takes grows with the third power of it. */
+const mostBits = 4096
 
 function check(pem: string): PrivateKeyResult {
   try {
-    const { asymmetricKeyType, asymmetricKeyDetails } = createPrivateKey(pem)
+    const key = createPrivateKey(pem)
+    const { asymmetricKeyType, asymmetricKeyDetails } = key
     if (asymmetricKeyType !== 'rsa') return problem('is no RSA key')
     const { modulusLength = 0 } = asymmetricKeyDetails ?? {}
-    if (modulusLength < leastBits)
-      return problem(`has fewer than ${leastBits} bits: make a new one`)
-    return { kind: 'key', pem }
+    if (modulusLength < leastBits || modulusLength > mostBits) {
+      const fault = `has ${modulusLength < leastBits ? 'fewer' : 'more'} bits than it may have`
+      return problem(`${fault}: make a new one of ${leastBits} to ${mostBits} bits`)
+    }
+    return hasLongNumbers(key) ? problem(damaged) : { kind: 'key', pem }
   } catch {
     // The reason may hold parts of the key.
-    return problem('cannot be read: it is cut or damaged; copy the whole file again')
+    return problem(damaged)
+  }
+}
+
+const damaged = 'cannot be read: it is cut or damaged; copy the whole file again'
+
+/** Of a true key no number is longer than the modulus. */
+function hasLongNumbers(key: KeyObject): boolean {
+  const {
+    n = '',
+    e = '',
+    d = '',
+    p = '',
+    q = '',
+    dp = '',
+    dq = '',
+    qi = '',
+  } = key.export({
+    format: 'jwk',
+  })
+  return [e, d, p, q, dp, dq, qi].some((number) => number.length > n.length)
+}
+
+const signLater = promisify(sign)
+const verifyLater = promisify(verify)
+
+/** A signature by RS256 (RFC 7518 §3.3), made beside the event loop. @throws Error for a damaged key. */
+export function signByRsa(text: string, pem: string): Promise<Uint8Array> {
+  return signLater('sha256', Buffer.from(text), pem)
+}
+
+/** Whether the key makes signatures that its own public half accepts: its numbers belong together. */
+export async function isTrueKey(pem: string): Promise<boolean> {
+  const text = 'a text to sign'
+  try {
+    const signature = await signByRsa(text, pem)
+    return await verifyLater('sha256', Buffer.from(text), createPublicKey(pem), signature)
+  } catch {
+    return false
   }
 }
 

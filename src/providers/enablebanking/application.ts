@@ -2,8 +2,9 @@
  * An application of Enable Banking, and the token that every request of it carries: a JWT (RFC 7519), RS256,
  * signed with the application's private key (docs/providers/enable-banking.md, Application).
  */
-import { hash, sign } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
+import { signByRsa } from '#kernel/rsa-key.ts'
 import type { Clock } from '#kernel/time.ts'
 
 export interface Application {
@@ -23,26 +24,26 @@ const spareSeconds = 120
 /** Applications whose token is kept. */
 const maxKept = 200
 
-export type MakeToken = (application: Application) => string
+export type MakeToken = (application: Application) => Promise<string>
 
 export function makeTokens(clock: Clock): MakeToken {
   const kept = new LRUCache<string, { readonly token: string; readonly until: number }>({
     max: maxKept,
   })
-  return (application) => {
+  return async (application) => {
     const name = hash('sha256', `${application.id} ${application.privateKey}`)
     const now = Math.floor(clock.now() / 1000)
     const known = kept.get(name)
     // One that ends later than a new one would is from before the clock was set back.
     if (known !== undefined && now < known.until - spareSeconds && known.until <= now + lifeSeconds)
       return known.token
-    const token = signToken(application, now)
+    const token = await signToken(application, now)
     kept.set(name, { token, until: now + lifeSeconds })
     return token
   }
 }
 
-function signToken({ id, privateKey }: Application, now: number): string {
+async function signToken({ id, privateKey }: Application, now: number): Promise<string> {
   const header = { typ: 'JWT', alg: 'RS256', kid: id }
   const body = {
     iss: 'enablebanking.com',
@@ -51,7 +52,8 @@ function signToken({ id, privateKey }: Application, now: number): string {
     exp: now + lifeSeconds,
   }
   const text = [header, body].map((part) => toBase64(JSON.stringify(part))).join('.')
-  return `${text}.${sign('sha256', Buffer.from(text), privateKey).toString('base64url')}`
+  const signature = await signByRsa(text, privateKey)
+  return `${text}.${Buffer.from(signature).toString('base64url')}`
 }
 
 const toBase64 = (text: string): string => Buffer.from(text).toString('base64url')

@@ -64,7 +64,7 @@ export function makeClient(options: EnableBankingOptions): EnableBankingClient {
       : { id: applicationId, privateKey, isOwn: false }
 
   async function send(by: Application, request: EnableBankingRequest, call: CallContext) {
-    const headers = { ...request.headers, authorization: `Bearer ${makeToken(by)}` }
+    const headers = { ...request.headers, authorization: `Bearer ${await makeToken(by)}` }
     const response = await upstream.send({ ...request, headers }, call)
     try {
       return demandOk(response, clock.now())
@@ -90,7 +90,7 @@ export function makeClient(options: EnableBankingOptions): EnableBankingClient {
     async probe(call) {
       const request = { method: 'GET', route: '/application', target: '/application' } as const
       const headers =
-        application === null ? {} : { authorization: `Bearer ${makeToken(application)}` }
+        application === null ? {} : { authorization: `Bearer ${await makeToken(application)}` }
       const response = await upstream.send({ ...request, headers }, call)
       const theirTimeMs = readServerTime(response.headers)
       if (application === null) return { theirTimeMs, failure: judgeBare(response.status) }

@@ -1,6 +1,6 @@
 /** What links a person at Enable Banking without its page: an application of their own, or a session. */
 import assert from 'node:assert/strict'
-import { readPrivateKey } from '#kernel/rsa-key.ts'
+import { isTrueKey, readPrivateKey } from '#kernel/rsa-key.ts'
 import type { Credentials, Identity } from '../credentials.ts'
 import { UpstreamError } from '../failure.ts'
 import type { CallContext, Login } from '../port.ts'
@@ -23,7 +23,7 @@ export async function identify(
 ): Promise<Identity> {
   assert(credentials.provider === 'enablebanking', 'the credentials are for Enable Banking')
   const { session, applicationId, privateKey } = credentials
-  const own = readOwn(applicationId, privateKey)
+  const own = await readOwn(applicationId, privateKey)
   if (own !== null) await demandAccepted(reach, own, call)
   if (session !== undefined) {
     const application = own ?? applicationOf(reach, null)
@@ -46,13 +46,21 @@ export async function identify(
 }
 
 /** @throws UpstreamError `rejected` */
-function readOwn(id: string | undefined, key: string | undefined): Application | null {
+async function readOwn(
+  id: string | undefined,
+  key: string | undefined,
+): Promise<Application | null> {
   if (id === undefined && key === undefined) return null
   if (id === undefined || key === undefined) {
     throw refused('give the application id and its private key together')
   }
   const read = readPrivateKey(key)
   if (read.kind === 'problem') throw refused(`the private key ${read.detail}`)
+  if (!(await isTrueKey(read.pem))) {
+    throw refused(
+      'the private key is damaged: it makes no valid signature; copy the whole file again',
+    )
+  }
   return { id, privateKey: read.pem, isOwn: true }
 }
 

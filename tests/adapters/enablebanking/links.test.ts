@@ -1,6 +1,6 @@
 /** Linking at Enable Banking: applications, the bank's page, sessions, and accounts that keep their ids. */
 import assert from 'node:assert/strict'
-import { generateKeyPairSync } from 'node:crypto'
+import { createPrivateKey, generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
 import type { Credentials } from '#providers/credentials.ts'
 import { demoApplication, personalApplication, toSessionId } from '#sandbox/enablebanking/index.ts'
@@ -202,6 +202,14 @@ const { publicKey } = generateKeyPairSync('rsa', {
 })
 const applicationId = personalApplication.id
 
+/** Its public exponent is another one. */
+const damagedKey = createPrivateKey({
+  key: { ...createPrivateKey(other).export({ format: 'jwk' }), e: 'Aw' },
+  format: 'jwk',
+})
+  .export({ type: 'pkcs8', format: 'pem' })
+  .toString()
+
 const wrongKeys: readonly (readonly [string, object, RegExp])[] = [
   ['no PEM', { applicationId, privateKey: 'hello there' }, /is no PEM text: copy the whole file/],
   [
@@ -213,6 +221,11 @@ const wrongKeys: readonly (readonly [string, object, RegExp])[] = [
     /cannot be read: it is cut or damaged/,
   ],
   ['an elliptic key', { applicationId, privateKey: elliptic }, /is no RSA key/],
+  [
+    'a damaged one',
+    { applicationId, privateKey: damagedKey },
+    /is damaged: it makes no valid signature; copy the whole file again/,
+  ],
   ['a public key', { applicationId, privateKey: publicKey }, /is the public part/],
   ['another’s', { applicationId, privateKey: other }, /do not belong together/],
   ['an unknown id', { applicationId: 'unknown', privateKey: other }, /do not belong together/],
