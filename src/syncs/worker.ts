@@ -2,6 +2,7 @@
  * The background work of syncs: runs due syncs in this process while it has free places, and only so many of
  * one provider. They are claimed one by one, the oldest first.
  */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { runInBatches } from '#jobs/batches.ts'
 import type { PeriodicTask } from '#jobs/periodic.ts'
 import type { Clock } from '#kernel/time.ts'
@@ -50,6 +51,8 @@ export function makeSyncClaim({ syncs, clock, runs }: WorkerOptions): PeriodicTa
         // Not by `giveBack`, which would wake this task again.
         if (sync === undefined) return place.release()
         void runs.start(sync, { place })
+        // On SQLite a claim and a run may end without one: thousands of due syncs must not keep others waiting.
+        await nextTurn()
       }
     },
   }
