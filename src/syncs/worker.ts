@@ -51,7 +51,7 @@ export function makeSyncClaim({ syncs, clock, runs }: WorkerOptions): PeriodicTa
         // Not by `giveBack`, which would wake this task again.
         if (sync === undefined) return place.release()
         void runs.start(sync, { place })
-        // On SQLite a claim and a run may end without one: thousands of due syncs must not keep others waiting.
+        // On SQLite a claim and a run may end without one, and thousands of syncs may be due.
         await nextTurn()
       }
     },

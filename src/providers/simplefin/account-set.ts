@@ -5,22 +5,42 @@
  */
 import { z } from 'zod'
 import { makeNumberQuoter } from '#kernel/json.ts'
+import { cutText, longestName, longestRowText } from '../shown-text.ts'
 import { malformed, unavailable } from './failures.ts'
+
+/**
+ * What one answer may have: whatever a server sends, reading it must not keep others waiting
+ * (docs/providers/simplefin.md, Limits).
+ */
+const most = {
+  connections: 200,
+  accounts: 2000,
+  errors: 10_000,
+  rows: 50_000,
+  rowsOfAccount: 20_000,
+}
+/** The last day that has four digits of a year in every zone. */
+const latestSeconds = 253_402_214_399
+/** A name is masked before it is cut to the length that is shown. */
+const longestRead = 5 * longestName
 
 const text = z.string()
 const optionalText = z.string().nullish()
+const name = text.transform((told) => cutText(told, longestRead))
+const rowText = text.transform((told) => cutText(told, longestRowText)).nullish()
 const seconds = z.number().int()
-const id = z.string().regex(/^[^\p{Cc}]{1,200}$/u)
+const rowSeconds = seconds.min(0).max(latestSeconds)
+const id = z.string().regex(/^[^\p{Cc}\p{Cs}]{1,200}$/u)
 
 const Row = z.object({
-  posted: seconds,
+  posted: rowSeconds,
   amount: text,
-  description: optionalText,
-  payee: optionalText,
-  memo: optionalText,
-  transacted_at: seconds.nullish(),
+  description: rowText,
+  payee: rowText,
+  memo: rowText,
+  transacted_at: rowSeconds.nullish(),
   pending: z.boolean().nullish(),
-  mcc: optionalText,
+  mcc: rowText,
 })
 
 const Organisation = z.object({ id: optionalText, domain: optionalText, name: optionalText })
@@ -29,8 +49,9 @@ const Account = z.object({
   id,
   conn_id: id.nullish(),
   org: Organisation.nullish(),
-  name: text,
-  currency: text,
+  name,
+  // It may be an address, and identifies rows: see `longestRead`.
+  currency: name,
   balance: text,
   'available-balance': optionalText,
   'balance-date': seconds.nullish(),
@@ -40,9 +61,9 @@ const Account = z.object({
 
 const Connection = z.object({
   conn_id: id,
-  name: optionalText,
+  name: name.nullish(),
   org_id: id.nullish(),
-  org_name: optionalText,
+  org_name: name.nullish(),
 })
 
 const Told = z.object({
@@ -74,6 +95,9 @@ export type Trouble = 'sign_in' | 'failed' | 'incomplete'
 export interface AccountSet {
   readonly connections: readonly WireConnection[]
   readonly accounts: readonly WireAccount[]
+  readonly accountsByConnection: ReadonlyMap<string, readonly WireAccount[]>
+  /** Null: the answer has no such account. */
+  find(connectionId: string, accountId: string): WireAccount | null
   /** By connection. */
   readonly connectionTroubles: ReadonlyMap<string, Trouble>
   /** By account id, which two connections may have both. */
@@ -90,9 +114,16 @@ const parse = makeNumberQuoter(['amount', 'balance'])
 
 /** @throws UpstreamError `malformed`; `unavailable` for a general error without accounts. */
 export function readAccountSet(body: Uint8Array): AccountSet {
-  const parsed = Answer.safeParse(readJson(body))
+  const read = readJson(body)
+  demandBounds(read)
+  const parsed = Answer.safeParse(read)
   if (!parsed.success) throw malformed('the answer is no set of accounts')
-  const { errlist, errors, connections, accounts } = parsed.data
+  const { errlist, errors, connections } = parsed.data
+  const named = (connections ?? []).map(toConnection)
+  const organisations = findOrganisations(parsed.data.accounts)
+  const accounts = parsed.data.accounts.map((account) => {
+    return { ...account, conn_id: connectionOf(account) }
+  })
   const told = (errlist ?? []).flatMap((one) => {
     const known = Told.safeParse(one)
     return known.success ? [known.data] : []
@@ -102,15 +133,58 @@ export function readAccountSet(body: Uint8Array): AccountSet {
   if (faults.length > 0 && accounts.length === 0) {
     throw unavailable('the server has an error and sends no accounts')
   }
-  const sentences = [...told.map(({ msg }) => msg ?? ''), ...(errors ?? []).map(String)]
+  const sentences = [...told.map(({ msg }) => msg), ...(errors ?? [])]
   return {
-    connections: (connections ?? []).map(toConnection).concat(findOrganisations(accounts)),
-    accounts: accounts.map((account) => ({ ...account, conn_id: connectionOf(account) })),
+    ...arrange(accounts, [...named, ...organisations]),
     connectionTroubles: listConnectionTroubles(told),
     accountTroubles: listAccountTroubles(told),
     isSignedOut: general.includes('gen.auth'),
-    isWarned: sentences.some((sentence) => /too many requests/i.test(sentence)),
+    isWarned: sentences.some((one) => typeof one === 'string' && /too many requests/i.test(one)),
     oddities: [...new Set(general.filter((code) => code !== 'gen.auth'))],
+  }
+}
+
+/** Before anything is made of what was read. @throws UpstreamError `malformed`. */
+function demandBounds(read: unknown): void {
+  const [connections, errlist, errors] = ['connections', 'errlist', 'errors'].map(
+    (key) => listIn(read, key).length,
+  ) as [number, number, number]
+  const accounts = listIn(read, 'accounts')
+  demandAtMost(connections, most.connections, 'connections')
+  demandAtMost(accounts.length, most.accounts, 'accounts')
+  demandAtMost(errlist + errors, most.errors, 'errors')
+  const rows = accounts.map((account) => listIn(account, 'transactions').length)
+  demandAtMost(Math.max(0, ...rows), most.rowsOfAccount, 'transactions of one account')
+  const all = rows.reduce((sum, count) => sum + count, 0)
+  demandAtMost(all, most.rows, 'transactions')
+}
+
+function listIn(read: unknown, key: string): readonly unknown[] {
+  if (typeof read !== 'object' || read === null || !Object.hasOwn(read, key)) return []
+  const found: unknown = Reflect.get(read, key)
+  return Array.isArray(found) ? found : []
+}
+
+function demandAtMost(count: number, limit: number, what: string): void {
+  if (count <= limit) return
+  throw malformed(`the answer has ${count} ${what}; at most ${limit} are read`)
+}
+
+/** Accounts by their connection: a look-up for each of thousands must not walk through all. */
+function arrange(
+  accounts: readonly WireAccount[],
+  connections: readonly WireConnection[],
+): Pick<AccountSet, 'connections' | 'accounts' | 'accountsByConnection' | 'find'> {
+  demandAtMost(connections.length, most.connections, 'connections')
+  // Ids have no line ends. The first of two equal ones is found.
+  const toKey = (connectionId: string, accountId: string) => `${connectionId}\n${accountId}`
+  const byKey = new Map(accounts.toReversed().map((one) => [toKey(one.conn_id, one.id), one]))
+  return {
+    connections,
+    accounts,
+    accountsByConnection: Map.groupBy(accounts, ({ conn_id }) => conn_id),
+    find: (connectionId: string, accountId: string) =>
+      byKey.get(toKey(connectionId, accountId)) ?? null,
   }
 }
 
@@ -128,10 +202,9 @@ const toConnection = ({ conn_id, org_id, org_name, name }: z.output<typeof Conne
 
 /** Version 1: the organisation is the connection. */
 function connectionOf({ conn_id, org }: z.output<typeof Account>): string {
-  const known = conn_id ?? org?.id ?? org?.domain ?? org?.name
-  if (known === undefined || known === null || known === '') {
-    throw malformed('an account names neither a connection nor an organisation')
-  }
+  const known = conn_id || org?.id || org?.domain || org?.name
+  if (!known) throw malformed('an account names neither a connection nor an organisation')
+  if (!id.safeParse(known).success) throw malformed('the name of an organisation is no id')
   return known
 }
 
@@ -140,7 +213,8 @@ function findOrganisations(accounts: readonly z.output<typeof Account>[]): WireC
   for (const account of accounts) {
     if (account.conn_id) continue
     const conn_id = connectionOf(account)
-    found.set(conn_id, { conn_id, org_id: conn_id, name: account.org?.name || conn_id })
+    const name = cutText(account.org?.name || conn_id, longestRead)
+    found.set(conn_id, { conn_id, org_id: conn_id, name })
   }
   return [...found.values()]
 }

@@ -142,10 +142,8 @@ export function findAccount(
   if (set.accountTroubles.get(account.upstreamId) === 'failed') {
     throw unavailable('the server could not read this account')
   }
-  const found = set.accounts.find(
-    ({ id, conn_id }) => id === account.upstreamId && conn_id === connection.upstreamId,
-  )
-  if (found !== undefined) return found
+  const found = set.find(connection.upstreamId, account.upstreamId)
+  if (found !== null) return found
   demandConnection(set, connection)
   const detail = 'the server does not list this account any more'
   throw new UpstreamError('simplefin', { kind: 'account_gone', detail })

@@ -108,7 +108,7 @@ function describeConsents(
   const connections = new Map(accounts.map(({ connection }) => [connection.id, connection]))
   return [...connections.values()].flatMap(({ id, upstreamId }) => {
     if (!set.connections.some(({ conn_id }) => conn_id === upstreamId)) return []
-    const own = set.accounts.filter(({ conn_id }) => conn_id === upstreamId)
+    const own = set.accountsByConnection.get(upstreamId) ?? []
     const times = own.flatMap((account) => balanceTime(account, readAt) ?? [])
     return [
       {

@@ -1,4 +1,5 @@
 /** Maps rows to the contract's transactions, and to what events have besides. Pure. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Transaction } from '#contract/resources.ts'
 import { type Decimal, isNegative, parseDecimal } from '#kernel/decimal.ts'
 import type { UserId } from '#kernel/ids.ts'
@@ -34,32 +35,32 @@ export interface WindowBounds {
   readonly end: number | null
 }
 
+/** Some milliseconds of work. */
+const rowsPerTurn = 500
+
 /**
  * The settled rows of these accounts in a window, newest first, each with its identity. All rows of a day are
  * in one window, so that equal ones are numbered together. Rows outside are those of a server that widens a
- * window: another page has them.
+ * window: another page has them. Other work has its turns meanwhile.
  */
-export function identifyRows(
+export async function identifyRows(
   accounts: readonly (readonly [AccountRef, WireAccount])[],
   userId: UserId,
   { start, end }: WindowBounds,
-): readonly IdentifiedRow[] {
+): Promise<readonly IdentifiedRow[]> {
   const identity = makeRowIdentity('simplefin', userId)
-  const rows = accounts.flatMap(([ref, account]) =>
-    readRows(account)
+  const rows: IdentifiedRow[] = []
+  for (const [ref, account] of accounts) {
+    const settled = readRows(account)
       .filter((row) => !isPending(row) && row.posted >= start && (end === null || row.posted < end))
       // Equal rows are numbered by their times, whatever the order of the server.
       .toSorted(byTime)
-      .map((row) => ({
-        ...row,
-        account: account.id,
-        id: identity.next({
-          account: ref.id,
-          day: utcDay(row.posted),
-          parts: [readAmount(row), account.currency, row.description ?? '', row.memo ?? ''],
-        }),
-      })),
-  )
+    for (const row of settled) {
+      const parts = [readAmount(row), account.currency, row.description ?? '', row.memo ?? '']
+      const id = identity.next({ account: ref.id, day: utcDay(row.posted), parts })
+      if (rows.push({ ...row, account: account.id, id }) % rowsPerTurn === 0) await nextTurn()
+    }
+  }
   return rows.toSorted((one, other) => other.posted - one.posted || (one.id < other.id ? -1 : 1))
 }
 

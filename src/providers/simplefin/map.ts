@@ -6,7 +6,7 @@ import { parseCurrency } from '#kernel/money.ts'
 import { type Millis, toIso } from '#kernel/time.ts'
 import { hideNumbers } from '../account-number.ts'
 import type { AccountRef, DiscoveredAccount, DiscoveredConnection } from '../port.ts'
-import { toShownText } from '../shown-text.ts'
+import { cutText, longestName, toShownText } from '../shown-text.ts'
 import type { AccountSet, Trouble, WireAccount, WireConnection } from './account-set.ts'
 
 /** Nothing is sent but a name: the first that fits (docs/providers/simplefin.md, Accounts). */
@@ -41,13 +41,13 @@ function toConnection(
   { conn_id, org_id, name }: WireConnection,
   now: Millis,
 ): DiscoveredConnection {
-  const own = set.accounts.filter((account) => account.conn_id === conn_id)
+  const own = set.accountsByConnection.get(conn_id) ?? []
   const trouble = set.connectionTroubles.get(conn_id)
   const times = own.flatMap((account) => balanceTime(account, now) ?? [])
   return {
     upstreamId: upstreamId(conn_id),
     institutionId: org_id,
-    institutionName: hideNumbers(toShownText(name), []),
+    institutionName: toName(name),
     institutionLogo: null,
     status: statusOf(trouble),
     lastRefreshedAt: times.length === 0 ? null : toIso(Math.max(...times)),
@@ -64,13 +64,15 @@ function toAccount(account: WireAccount): DiscoveredAccount {
   return {
     upstreamId: upstreamId(account.id),
     previousUpstreamId: null,
-    name: hideNumbers(toShownText(account.name), []),
+    name: toName(account.name),
     type: typeOf(account),
     accountNumber: digits === undefined ? null : `xxxx${digits}`,
     currency: currencyOf(account),
     assumed: ['type'],
   }
 }
+
+const toName = (text: string): string => cutText(hideNumbers(toShownText(text), []), longestName)
 
 /** Signs pass as they come. One unreadable number must not affect the other balances of the request. */
 export function toBalance(account: WireAccount, ref: AccountRef): Balance {

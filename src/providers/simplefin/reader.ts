@@ -81,7 +81,7 @@ export function makeTransactionReader(reach: Reach): RowReader<TransactionPage> 
     for (const [ref, { transactions }] of place.until === null ? accounts : []) {
       if ((transactions?.length ?? 0) === 0) demandWhole(set, ref)
     }
-    const rows = identifyRows(accounts, query.userId, bounds)
+    const rows = await identifyRows(accounts, query.userId, bounds)
     const times = accounts.map(([, account]) => balanceTime(account, readAt) ?? readAt)
     const held: Held = {
       rows,

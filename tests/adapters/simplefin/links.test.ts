@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Credentials } from '#providers/credentials.ts'
 import { toAccessUrl, toSetupToken } from '#sandbox/simplefin/index.ts'
-import { bankOf, call, failureOf, loginFor, makeGround, personOf } from './harness.ts'
+import { bankOf, call, failureOf, type Ground, loginFor, makeGround, personOf } from './harness.ts'
 
 const paste = (setupToken: string): Credentials => ({ provider: 'simplefin', setupToken })
 const base64 = (text: string) => Buffer.from(text).toString('base64')
@@ -154,6 +154,43 @@ test('a bank that asks for its person is invalidated, and its missing accounts s
   const [first, second] = await ground.adapter.discover(loginFor(ground, 'healthy'), call)
   assert.deepEqual([first?.status, first?.accounts], ['invalidated', null])
   assert.deepEqual([second?.status, second?.accounts?.length], ['active', 1])
+})
+
+/** The server answers with one account. */
+function answer({ server }: Ground, account: object, connections: readonly object[] = []) {
+  const whole = { id: 'A1', name: 'Checking', currency: 'USD', balance: '1.00', ...account }
+  const body = { connections, accounts: [whole] }
+  server.addFault({ does: { kind: 'reply', reply: { status: 200, body } } })
+}
+
+const wrongIds: readonly (readonly [string, object])[] = [
+  ['an organisation with a NUL in its name', { org: { name: 'Bank\u0000' } }],
+  ['an organisation whose domain has 18,000 characters', { org: { domain: 'x'.repeat(18_000) } }],
+  ['an organisation whose id is half a character', { org: { id: 'O\ud800' } }],
+  ['a connection whose id is half a character', { conn_id: 'C\ud800' }],
+  ['an account whose id is half a character', { id: 'A\udc00', conn_id: 'C1' }],
+  ['an organisation without a name', { org: {} }],
+]
+
+for (const [name, account] of wrongIds) {
+  test(`${name} has no id that could be kept, so the answer is malformed`, async () => {
+    await using ground = await makeGround()
+    answer(ground, account)
+    const work = ground.adapter.discover(loginFor(ground, 'twins'), call)
+    assert.equal((await failureOf(work)).kind, 'malformed')
+  })
+}
+
+test('names of banks and accounts have 200 characters at most, each of them whole', async () => {
+  await using ground = await makeGround()
+  const long = `Checking ${'😀'.repeat(100_000)}`
+  answer(ground, { conn_id: 'C1', name: long, currency: 'x'.repeat(100_000) }, [
+    { conn_id: 'C1', name: long },
+  ])
+  const [bank] = await ground.adapter.discover(loginFor(ground, 'twins'), call)
+  const cut = `Checking ${'😀'.repeat(95)}`
+  assert.deepEqual([bank?.institutionName, bank?.accounts?.[0]?.name], [cut, cut])
+  assert.equal(bank?.accounts?.[0]?.type, 'transaction')
 })
 
 test('a server of version 1 has organisations in place of connections', async () => {

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { getZone, toMicros } from '#kernel/time.ts'
+import { makeRowIdentity } from '#providers/row-identity.ts'
 import type { SimplefinRow } from '#sandbox/simplefin/people.ts'
 import {
   accountOf,
@@ -13,6 +14,7 @@ import {
   makeGround,
   queryFor,
   startOfTests,
+  user,
   walk,
 } from './harness.ts'
 
@@ -259,6 +261,57 @@ test('R23: a row that cannot be read fails the read, and balances do not mind it
     ground.clock.ms += 3_600_001
     assert.equal((await failureOf(rowsOf(ground))).kind, 'malformed', amount)
   }
+})
+
+const beyond: readonly (readonly [string, object])[] = [
+  ['a day of the year 10000', { posted: 253_402_300_800 }],
+  ['milliseconds in place of seconds', { posted: 1_795_000_000_000 }],
+  ['a time before 1970', { posted: -86_400 }],
+  ['a purchase of the year 10000', { transacted_at: 253_402_300_800 }],
+  ['a purchase in milliseconds', { transacted_at: 1_795_000_000_000 }],
+]
+
+for (const [name, over] of beyond) {
+  test(`R23: a row with ${name} cannot be read, and the balance of its account can`, async () => {
+    await using ground = await makeGround()
+    plant(ground, [row()])
+    ground.server.addFault({
+      does: {
+        kind: 'edit',
+        edit: (reply) => {
+          const { accounts } = reply.body as { accounts: { transactions: object[] }[] }
+          Object.assign(accounts[0]?.transactions[0] ?? {}, over)
+          return reply
+        },
+      },
+    })
+    const query = queryFor(ground, 'twins')
+    assert.equal((await failureOf(walk(ground.adapter, query))).kind, 'malformed')
+    const { login, connection } = query
+    const accounts = query.accounts.map((account) => ({ account, connection }))
+    const reading = await ground.adapter.balances?.({ login, accounts }, call)
+    assert.ok(reading?.balances.every(({ currentBalance }) => currentBalance !== null))
+  })
+}
+
+test('the texts of a row are cut, in whole characters; one below the bound has the id that it had', async () => {
+  await using ground = await makeGround()
+  const long = `x${'😀'.repeat(2000)}`
+  plant(ground, [
+    row({ memo: long, payee: long, description: long }),
+    row({ memo: 'a\ud800b', postedAt: noon('2026-11-17') }),
+    row({ memo: 'm'.repeat(2048), postedAt: noon('2026-11-16') }),
+  ])
+  const query = queryFor(ground, 'twins')
+  const { rows } = await walk(ground.adapter, query)
+  const cut = `x${'😀'.repeat(1023)}`
+  assert.deepEqual([rows[0]?.description, rows[0]?.merchantName], [cut, cut])
+  assert.equal(rows[1]?.description, 'a\ufffdb')
+  const [account] = query.accounts
+  assert.ok(account !== undefined)
+  const parts = ['-12.50', 'USD', 'Coffee', 'm'.repeat(2048)]
+  const known = { account: account.id, day: '2026-11-16', parts }
+  assert.equal(rows[2]?.id, makeRowIdentity('simplefin', user).next(known))
 })
 
 test('event details have the day of posting, the currency of the account and the other text', async () => {
