@@ -97,6 +97,11 @@ export async function openFoundation(
     clock,
     leases: kv.leases,
     shared: kv.snapshots === null ? null : kv.cache,
+    isGone: async ({ id, version, userId }) =>
+      // A login that is being linked has no row yet.
+      version > 0
+        ? (await store.logins.find(id)) === null
+        : userId !== undefined && (await store.users.find(userId)) === null,
     onLateFailure: (error) => reports.backgroundFailure('late-reading', error),
   })
   const adapters = options.adapters ?? openAdapters(options, { kv, reports, readings })
@@ -104,6 +109,7 @@ export async function openFoundation(
   const connections = makeConnections({
     store,
     adapters,
+    readings,
     clock,
     windows: kv.windows,
     timeoutMs,

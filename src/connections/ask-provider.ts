@@ -75,6 +75,7 @@ function toReason({ reason }: AbortSignal): string {
 export function toLogin(row: LoginRow): Login {
   return {
     id: row.id,
+    userId: row.userId,
     upstreamUserId: row.upstreamUserId,
     secret: row.secret,
     version: row.version,

@@ -56,7 +56,10 @@ export function makeDeleteUser(options: ActionOptions): DeleteUser {
         if (stop?.aborted === true) return true
         for (const login of logins) ended.add(login)
       }
-      return store.users.delete(id)
+      const isDeleted = await store.users.delete(id)
+      // What was read in their name, and their cached answers, in every process that shares them.
+      await options.readings?.forget({ userId: id, secret: null })
+      return isDeleted
     })
   }
 }

@@ -10,6 +10,7 @@ import { openLogin } from '#store/open-login.ts'
 import type { LoginRef } from '#store/ports/logins.ts'
 import { limitTime } from './ask-provider.ts'
 import { endEmptyLogin } from './end-consent.ts'
+import { forgetReadings } from './forget-readings.ts'
 import type { ActionOptions } from './options.ts'
 
 /** Per sweep; the rest waits for the next one. */
@@ -51,6 +52,7 @@ function end(
       if ((await endEmptyLogin(options, login, askOptions)) !== null) return false
     }
     await store.logins.deleteUnused(id)
+    await forgetReadings(options, userId, login)
     return true
   })
 }

@@ -26,6 +26,7 @@ import {
   listKnown,
   saveClaimed,
 } from './claimed-login.ts'
+import { forgetReadings } from './forget-readings.ts'
 import { LinkInput } from './link-input.ts'
 import { forgetListening, listenTo } from './listen-to.ts'
 import type { ActionOptions } from './options.ts'
@@ -107,6 +108,9 @@ export async function linkNow(
     )
     const ids = new Set(adopted.map(({ id }) => id))
     if (claimed !== null) await endClaimed(options, claimed)
+    if (renewed !== null && renewed.secret !== login.secret) {
+      await forgetReadings(options, userId, renewed)
+    }
     await forgetListening(options, login.id)
     await listenTo(options, login, askOptions)
     const rows = await options.store.connections.list(userId)
@@ -153,7 +157,7 @@ async function meet(
       const login = toNewLogin(options, { userId, provider }, identity)
       const isKept = identity.isClaimed === true || identity.needsConsent === true
       const claimed = isKept ? await saveClaimed(options, by, login) : null
-      const unsaved = claimed === null ? toUnsaved(identity) : toLogin(claimed.row)
+      const unsaved = claimed === null ? { ...toUnsaved(identity), userId } : toLogin(claimed.row)
       return { identity, claimed, discovered: await adapter.discover(unsaved, call) }
     })
   } catch (error) {

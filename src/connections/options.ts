@@ -5,6 +5,7 @@ import type { ConnectionId } from '#kernel/ids.ts'
 import type { Queue } from '#kernel/queue.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { Adapters } from '#providers/port.ts'
+import type { Readings } from '#providers/readings.ts'
 import type { Store, StoreRows } from '#store/ports/store.ts'
 import type { LateReport, LateWork } from './late-work.ts'
 import type { LinkingOutcome } from './linking-attempt.ts'
@@ -43,6 +44,8 @@ export interface ConnectionsOptions {
   readonly clock: Clock
   /** Recognises repeated webhooks, and bounds what providers are asked for. */
   readonly windows: Pick<WindowStore, 'take' | 'forget'>
+  /** What was read with a login is deleted with it. Absent: nothing is kept. */
+  readonly readings?: Pick<Readings, 'forget'>
   /** The time limit of all provider calls of one action together (`REQUEST_TIMEOUT_MS`). */
   readonly timeoutMs: number
   readonly report: ConnectionsReport

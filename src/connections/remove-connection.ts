@@ -6,12 +6,13 @@
 import { type By, mayActFor } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
 import type { Provider } from '#contract/resources.ts'
-import type { ConnectionId, LoginId } from '#kernel/ids.ts'
+import type { ConnectionId } from '#kernel/ids.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import { openLogin } from '#store/open-login.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import { type Asker, type AskOptions, limitTime } from './ask-provider.ts'
 import { type EndOfConsent, endConsent, endEmptyLogin } from './end-consent.ts'
+import { forgetReadings } from './forget-readings.ts'
 import type { ActionOptions } from './options.ts'
 
 export interface RemoveOptions {
@@ -118,7 +119,7 @@ export function purgeConnection(
         // A list of consents that was read before this end must not bring the connection back.
         await tx.logins.noteConsents(row.loginId)
       })
-      if (!isAwaited) await forgetLogin(options, row.loginId, { isEnded: last, askOptions })
+      if (!isAwaited) await forgetLogin(options, row, { isEnded: last, askOptions })
     }
     report.deletion({
       provider: row.provider,
@@ -136,15 +137,16 @@ export function purgeConnection(
  */
 async function forgetLogin(
   options: ActionOptions,
-  id: LoginId,
+  { loginId: id, userId }: Pick<ConnectionRow, 'loginId' | 'userId'>,
   { isEnded, askOptions }: { readonly isEnded: boolean; readonly askOptions: AskOptions },
 ): Promise<void> {
   const { store } = options
-  if (!isEnded) {
-    if ((await store.connections.listByLogin(id)).length > 0) return
-    const login = await openLogin(store, id)
-    if (login !== null && login !== 'damaged') await endEmptyLogin(options, login, askOptions)
+  if (!isEnded && (await store.connections.listByLogin(id)).length > 0) return
+  const login = await openLogin(store, id)
+  if (!isEnded && login !== null && login !== 'damaged') {
+    await endEmptyLogin(options, login, askOptions)
   }
   // Unless another link uses the login since.
   await store.logins.deleteUnused(id)
+  if ((await store.logins.find(id)) === null) await forgetReadings(options, userId, login)
 }

@@ -6,7 +6,7 @@
 import { LRUCache } from 'lru-cache'
 import { atFirstUse } from '#kernel/lazily.ts'
 import type { Clock } from '#kernel/time.ts'
-import type { CachedAnswer, CacheStore } from './port.ts'
+import type { CachedAnswer, CacheStore, OwnedPart } from './port.ts'
 
 export interface MemoryCacheOptions {
   readonly clock: Clock
@@ -19,7 +19,7 @@ export interface MemoryCacheOptions {
 /** The port, with synchronous results. */
 export interface MemoryCache<Answer extends CachedAnswer = CachedAnswer> extends CacheStore {
   get(key: string): MemoryLookup<Answer>
-  set(key: string, answer: Answer, ttlMs: number, owner?: string): boolean
+  set(key: string, answer: Answer, ttlMs: number, owner?: string | OwnedPart): boolean
   /**
    * Removes expired entries; memory must not hold money data longer than the contract allows the cache to.
    */
@@ -39,6 +39,8 @@ interface Entry<Answer extends CachedAnswer> {
   readonly storedAt: number
   readonly expiresAt: number
   readonly owner: Owner | null
+  /** Null: it belongs to no part of the owner's. */
+  readonly part: string | null
   readonly size: number
 }
 
@@ -106,17 +108,21 @@ export function makeMemoryCache<Answer extends CachedAnswer = CachedAnswer>(
       return miss
     },
 
-    set(key, answer, ttlMs, ownerName) {
+    set(key, answer, ttlMs, owned) {
+      const { owner: ownerName, part } = readOwner(owned)
       const size = answer.body.byteLength + key.length * bytesPerKeyCharacter + entryOverheadBytes
-      if (answer.body.byteLength > maxEntryBytes || size > maxBytes || ttlMs <= 0) return false
+      const isTooLarge =
+        part === null ? answer.body.byteLength > maxEntryBytes : size > maxBytes * ownerShare
+      if (isTooLarge || size > maxBytes || ttlMs <= 0) return false
       const kept = { ...answer, body: detach(answer.body) }
       const storedAt = clock.now()
       const expiresAt = storedAt + ttlMs
       const owner =
-        ownerName === undefined
+        ownerName === null
           ? null
           : (owners.get(ownerName) ?? { name: ownerName, keys: new Set<string>(), bytes: 0 })
-      open().set(key, { kind: 'hit', answer: kept, storedAt, expiresAt, owner, size }, { size })
+      const entry = { kind: 'hit', answer: kept, storedAt, expiresAt, owner, part, size } as const
+      open().set(key, entry, { size })
       if (owner !== null) count(owner, key, size)
       return true
     },
@@ -134,8 +140,19 @@ export function makeMemoryCache<Answer extends CachedAnswer = CachedAnswer>(
       for (const key of [...(owners.get(owner)?.keys ?? [])]) open().delete(key)
     },
 
+    forget(owner, part) {
+      for (const key of [...(owners.get(owner)?.keys ?? [])]) {
+        if (part === null || open().peek(key)?.part === part) open().delete(key)
+      }
+    },
+
     drop() {},
   }
+}
+
+export function readOwner(owned: string | OwnedPart | undefined) {
+  if (owned === undefined) return { owner: null, part: null }
+  return typeof owned === 'string' ? { owner: owned, part: null } : owned
 }
 
 /** An entry stored later than now was stored before the clock was set back, and would live too long. */

@@ -14,6 +14,15 @@ import type { BeginChange } from '#store/ports/changes.ts'
 
 export type Maybe<T> = T | Promise<T>
 
+/**
+ * What an owner has until it is forgotten, e.g. what was read with a login (reading R36). One entry of it may
+ * be as large as the owner's share of the cache.
+ */
+export interface OwnedPart {
+  readonly owner: string
+  readonly part: string
+}
+
 /** A finished answer: the final bytes and what its headers need. */
 export interface CachedAnswer {
   readonly body: Uint8Array
@@ -36,7 +45,9 @@ export interface CacheStore {
    * process. `owner`: the user whose bytes they are; beyond an eighth of the cache, an owner evicts only
    * their own answers.
    */
-  set(key: string, answer: CachedAnswer, ttlMs: number, owner?: string): Maybe<boolean>
+  set(key: string, answer: CachedAnswer, ttlMs: number, owner?: string | OwnedPart): Maybe<boolean>
+  /** Deletes what is stored for an owner; `part` null: all of it. */
+  forget(owner: string, part: string | null): Maybe<void>
   /**
    * An owner's rows changed (null: perhaps everybody's): copies that only make this process faster are freed.
    * What is stored is not deleted; the epoch in its key decides whether it is found.

@@ -4,8 +4,8 @@
  * what is fresh.
  */
 import type { Clock } from '#kernel/time.ts'
-import { ownerShare } from './memory-cache.ts'
-import type { CachedAnswer, CacheLookup, CacheStore, Maybe, Unsure } from './port.ts'
+import { ownerShare, readOwner } from './memory-cache.ts'
+import type { CachedAnswer, CacheLookup, CacheStore, Maybe, OwnedPart, Unsure } from './port.ts'
 import { editionLua, type RedisEditions } from './redis-editions.ts'
 import { type KeptAnswer, makeKeptAnswers } from './redis-kept.ts'
 import type { RedisLink } from './redis-link.ts'
@@ -31,7 +31,8 @@ const maxOwned = 1024
 
 // Each user has a hash with the key, size and expiry of every answer, and the sum of the sizes. A user over
 // the bound loses their own answers, the earliest to expire first, down to three quarters, so that trimming
-// is rare. ARGV: answer, its life, the name of the hash, bytes and answers allowed per user.
+// is rare. ARGV: answer, its life, the name of the hash, bytes and answers allowed per user, the part of the
+// user's that it belongs to or an empty text.
 const storeLua = `
 local owner = ARGV[3]
 local time = redis.call('TIME')
@@ -49,7 +50,7 @@ if type(before) == 'table' then
 end
 local total = size_of(redis.call('HGET', owner, 'total') or '') + bytes
 if before then total = total - size_of(before) end
-redis.call('HSET', owner, KEYS[1], bytes .. ':' .. string.format('%.0f', now + life))
+redis.call('HSET', owner, KEYS[1], bytes .. ':' .. ARGV[6] .. ':' .. string.format('%.0f', now + life))
 if total > tonumber(ARGV[4]) or redis.call('HLEN', owner) > tonumber(ARGV[5]) then
   local all = redis.call('HGETALL', owner)
   local kept = {}
@@ -79,6 +80,25 @@ if total > tonumber(ARGV[4]) or redis.call('HLEN', owner) > tonumber(ARGV[5]) th
 end
 redis.call('HSET', owner, 'total', total)
 if redis.call('PTTL', owner) < life then redis.call('PEXPIRE', owner, life) end
+return 1
+`
+
+// ARGV: the part, or an empty text for all parts and all that belongs to none.
+const forgetLua = `
+local all = redis.call('HGETALL', KEYS[1])
+local total = 0
+for at = 1, #all, 2 do
+  if all[at] ~= 'total' then
+    local bytes, part = string.match(all[at + 1], '^(%d+):(.*):%d+$')
+    if ARGV[1] == '' or part == ARGV[1] then
+      redis.call('DEL', all[at])
+      redis.call('HDEL', KEYS[1], all[at])
+    else
+      total = total + (tonumber(bytes or string.match(all[at + 1], '^%d+')) or 0)
+    end
+  end
+end
+if total == 0 then redis.call('DEL', KEYS[1]) else redis.call('HSET', KEYS[1], 'total', total) end
 return 1
 `
 
@@ -188,15 +208,19 @@ function makeLooks(
 export function makeRedisCache(options: RedisCacheOptions): RedisCache {
   const { link, seal, metrics, maxEntryBytes, maxBytes } = options
   const store = link.script(storeLua)
+  const forget = link.script(forgetLua)
   const ownerBytes = Math.floor(maxBytes * ownerShare)
   const answers = makeKeptAnswers(options)
   const nameOf = (key: string) => seal.name('cache', key)
+  const nameOwned = (owner: string) => seal.name('cached', `user:{${owner}}`)
+  const namePart = (part: string | null) =>
+    part === null ? '' : seal.name('cached', `part:${part}`)
 
   function read(
     key: string,
     kept: KeptAnswer | null,
     reply: readonly unknown[],
-    owner?: string,
+    owner?: string | OwnedPart,
   ): CachedAnswer | null {
     if (reply[0] === replies.same) return kept
     const [, , , , sealed, leftMs] = reply
@@ -217,20 +241,31 @@ export function makeRedisCache(options: RedisCacheOptions): RedisCache {
     drop: answers.drop,
     close: answers.close,
 
-    set(key, answer, ttlMs, owner) {
+    forget(owner, part) {
+      answers.forget(owner, part)
+      return link.run(
+        'cache',
+        () => forget(nameOwned(owner), namePart(part)).then(() => undefined),
+        () => undefined,
+      )
+    },
+
+    set(key, answer, ttlMs, owned) {
       const lifeMs = Math.floor(ttlMs)
-      if (answer.body.byteLength > maxEntryBytes || lifeMs <= 0) return false
+      const { owner, part } = readOwner(owned)
+      const most = part === null ? maxEntryBytes : ownerBytes
+      if (answer.body.byteLength > most || lifeMs <= 0) return false
       return link.run(
         'cache',
         async () => {
           const sealed = seal.seal(key, { ...answer, lifeMs })
           const name = nameOf(key)
-          if (owner === undefined) await link.client.set(name, sealed, 'PX', lifeMs)
+          if (owner === null) await link.client.set(name, sealed, 'PX', lifeMs)
           else {
-            const owned = seal.name('cached', `user:{${owner}}`)
-            await store(name, sealed, lifeMs, owned, ownerBytes, maxOwned)
+            const bounds = [ownerBytes, maxOwned] as const
+            await store(name, sealed, lifeMs, nameOwned(owner), ...bounds, namePart(part))
           }
-          answers.keep(key, { ...answer, version: versionOf(sealed) }, lifeMs, owner)
+          answers.keep(key, { ...answer, version: versionOf(sealed) }, lifeMs, owned)
           return true
         },
         () => false,

@@ -6,7 +6,7 @@
  */
 import type { Clock } from '#kernel/time.ts'
 import { makeMemoryCache } from './memory-cache.ts'
-import type { CachedAnswer } from './port.ts'
+import type { CachedAnswer, OwnedPart } from './port.ts'
 
 export interface KeptAnswer extends CachedAnswer {
   /** The first bytes of the sealed value that it was opened from. */
@@ -17,7 +17,9 @@ export interface KeptAnswers {
   /** What was kept under this cache key; null: nothing. */
   find(key: string): KeptAnswer | null
   /** Returns what is kept: the same bytes, in a buffer of their own. */
-  keep(key: string, answer: KeptAnswer, lifeMs: number, owner?: string): KeptAnswer
+  keep(key: string, answer: KeptAnswer, lifeMs: number, owner?: string | OwnedPart): KeptAnswer
+  /** Removes those of one owner, or of one part of theirs. */
+  forget(owner: string, part: string | null): void
   /** Removes those of one owner; null: all. */
   drop(owner: string | null): void
   close(): void
@@ -50,6 +52,7 @@ export function makeKeptAnswers(options: {
       const isKept = answers.set(key, answer, lifeMs, owner)
       return (isKept ? find(key) : null) ?? answer
     },
+    forget: answers.forget,
     drop: answers.remove,
     close() {
       clearInterval(sweeper)

@@ -4,7 +4,7 @@
  */
 import type { PersonPresent } from '#contract/actor.ts'
 import type { ConnectionStatus } from '#contract/resources.ts'
-import type { ConnectionId, LoginId, UpstreamId } from '#kernel/ids.ts'
+import type { ConnectionId, LoginId, UpstreamId, UserId } from '#kernel/ids.ts'
 
 /** The settings of one call: what aborts it, and its priority. */
 export interface CallContext {
@@ -21,6 +21,8 @@ export interface CallContext {
 /** The credentials of one person at one provider; several connections may share them. */
 export interface Login {
   readonly id: LoginId
+  /** Whose it is here; absent: not known, and what is kept of it is nobody's but its own. */
+  readonly userId?: UserId
   /** The person's id there: Fiskil end user, Akahu user, SnapTrade user id. */
   readonly upstreamUserId: string
   /** The decrypted secret; null where the provider needs none of the person's (Fiskil). */

@@ -1,13 +1,14 @@
 import assert from 'node:assert/strict'
+import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { makeMemoryCache } from '#fast/memory-cache.ts'
 import { makeMemoryLeases } from '#fast/memory-leases.ts'
 import type { LeaseStore } from '#fast/port.ts'
-import type { LoginId } from '#kernel/ids.ts'
+import type { LoginId, UserId } from '#kernel/ids.ts'
 import type { CallContext } from './login.ts'
 import { makeReadings } from './readings.ts'
 
-const login = { id: 'login' as LoginId, version: 1 }
+const login = { id: 'login' as LoginId, version: 1, secret: 'secret', userId: 'ann' as UserId }
 const hourMs = 3_600_000
 const person = { address: '203.0.113.7', headers: {} }
 
@@ -191,4 +192,80 @@ test('the end of the process ends what is on its way, and nothing is reported', 
   await all[0]?.close()
   await waiting
   assert.deepEqual(late, [])
+})
+
+/** Readings that hardly become smaller, of people who read one after another. */
+function startPeople({ processes = 1, isGone = async () => false } = {}) {
+  const clock = makeClock()
+  const shared = makeMemoryCache({ clock, maxBytes: 64_000_000, maxEntryBytes: 1_000_000 })
+  const all = Array.from({ length: processes }, () =>
+    makeReadings({
+      ...{ clock, leases: makeMemoryLeases(), isGone, onLateFailure: () => undefined },
+      shared: processes === 1 ? null : shared,
+    }),
+  )
+  let reads = 0
+  const get = async (userId: string, name: string, { bytes = 100, process = 0 } = {}) => {
+    const before = reads
+    await all[process]?.get({
+      name,
+      login: { ...login, id: userId as LoginId, userId: userId as UserId, secret: `of ${userId}` },
+      maxAgeMs: hourMs,
+      call: call(),
+      async read() {
+        reads += 1
+        return randomBytes(bytes)
+      },
+    })
+    return reads === before ? 'kept' : 'read'
+  }
+  const forget = (userId: string, { process = 0, isAll = false } = {}) =>
+    all[process]?.forget({ userId: userId as UserId, secret: isAll ? null : `of ${userId}` })
+  return { get, forget, shared }
+}
+
+test('R36: what one person reads evicts no reading of another, however much it is', async () => {
+  for (const processes of [1, 2]) {
+    const { get } = startPeople({ processes })
+    await get('ann', 'all')
+    for (let at = 0; at < 20; at += 1) await get('bob', `reading ${at}`, { bytes: 1_900_000 })
+    assert.equal(await get('ann', 'all'), 'kept')
+    assert.equal(await get('bob', 'reading 19', { bytes: 1_900_000 }), 'kept')
+    if (processes === 1) assert.equal(await get('bob', 'reading 0', { bytes: 10 }), 'read')
+  }
+})
+
+test('R36: a reading that is larger than a person’s share is served, and not kept', async () => {
+  const { get } = startPeople()
+  await get('bob', 'small')
+  assert.equal(await get('bob', 'large', { bytes: 2_200_000 }), 'read')
+  assert.equal(await get('bob', 'large', { bytes: 2_200_000 }), 'read')
+  assert.equal(await get('bob', 'small'), 'kept')
+})
+
+test('R36: a reading that is larger than a cached answer may be reaches the other processes', async () => {
+  const { get } = startPeople({ processes: 2 })
+  await get('ann', 'all', { bytes: 1_500_000 })
+  assert.equal(await get('ann', 'all', { process: 1 }), 'kept')
+})
+
+test('what is forgotten is read again, in every process that shares it; that of others stays', async () => {
+  for (const isAll of [false, true]) {
+    const { get, forget, shared } = startPeople({ processes: 2 })
+    await get('ann', 'all')
+    await get('bob', 'all')
+    await forget('ann', { isAll })
+    assert.equal(shared.get('reading:{ann}:ann:1:all').kind, 'miss')
+    assert.equal(await get('ann', 'all', { process: 1 }), 'read')
+    assert.equal(await get('bob', 'all', { process: 1 }), 'kept')
+  }
+})
+
+test('what comes after its login was deleted is not kept', async () => {
+  let isGone = false
+  const { get, shared } = startPeople({ processes: 2, isGone: async () => isGone })
+  isGone = true
+  assert.equal(await get('ann', 'all'), 'read')
+  assert.equal(shared.get('reading:{ann}:ann:1:all').kind, 'miss')
+  assert.equal(await get('ann', 'all'), 'read')
 })

@@ -3,16 +3,24 @@
  * every read of its data until it is too old. Of all processes one reads at a time, and the others wait for
  * what it brings. A reading that is on its way goes on when its caller has left, for the next one.
  */
+import { hash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LeaseStore } from '#fast/port.ts'
 import type { Millis } from '#kernel/time.ts'
-import { type KeptOptions, type KeptReading, openKeptReadings } from './kept-readings.ts'
+import {
+  type KeptName,
+  type KeptOptions,
+  type KeptReading,
+  openKeptReadings,
+} from './kept-readings.ts'
 import type { CallContext, Login } from './login.ts'
+
+export type ReadingLogin = Pick<Login, 'id' | 'version' | 'userId' | 'secret'>
 
 /** Which reading: `name` says what of the login it has, and `maxAgeMs` how old it may be. */
 export interface ReadingName {
   readonly name: string
-  readonly login: Pick<Login, 'id' | 'version'>
+  readonly login: ReadingLogin
   readonly maxAgeMs: number
 }
 
@@ -31,12 +39,19 @@ export interface Readings {
   get(request: ReadingRequest): Promise<KeptReading>
   /** What is kept, without reading; null: nothing that is new enough. */
   peek(name: ReadingName): Promise<KeptReading | null>
+  /**
+   * The login is gone, or its secret was replaced: what was read with it is deleted, here and in Redis, and
+   * what is on its way is not kept. `secret` null: everything of this user.
+   */
+  forget(login: Pick<Login, 'userId' | 'secret'>): Promise<void>
   /** Ends what is on its way, and resolves once it has ended. */
   close(): Promise<void>
 }
 
 export interface ReadingsOptions extends KeptOptions {
   readonly leases: LeaseStore
+  /** Whether the login was deleted while it was read: what it brought is not kept. Absent: none is. */
+  readonly isGone?: (login: ReadingLogin) => Promise<boolean>
   /** A reading failed after all its callers had left. */
   readonly onLateFailure: (error: unknown) => void
 }
@@ -51,33 +66,15 @@ interface Flight {
 }
 
 export function makeReadings(options: ReadingsOptions): Readings {
-  const { clock, leases, onLateFailure } = options
+  const { clock, onLateFailure } = options
   const kept = openKeptReadings(options)
   const flights = new Map<string, Flight>()
   const closing = new AbortController()
+  const line = { ...options, kept, stop: closing.signal }
 
-  async function fly(
-    key: string,
-    oldest: Millis,
-    { call, maxAgeMs, read }: ReadingRequest,
-  ): Promise<KeptReading | null> {
-    const { lease } = await leases.acquire(key, 1)
-    if (lease === null) return null
-    try {
-      // Another process may have read since this one looked.
-      const found = call.person === undefined ? await kept.find(key, oldest) : null
-      if (found !== null) return found
-      const readAt = clock.now()
-      const reading = { body: await read({ ...call, signal: closing.signal }), readAt }
-      await kept.keep(key, reading, maxAgeMs)
-      return reading
-    } finally {
-      await lease.release()
-    }
-  }
-
-  function begin(key: string, oldest: Millis, asked: ReadingRequest): Flight {
-    const flight: Flight = { reading: fly(key, oldest, asked), waiting: 0 }
+  function begin(name: KeptName, oldest: Millis, asked: ReadingRequest): Flight {
+    const { key } = name
+    const flight: Flight = { reading: fly(line, name, oldest, asked), waiting: 0 }
     flights.set(key, flight)
     const end = () => {
       if (flights.get(key) === flight) flights.delete(key)
@@ -91,7 +88,8 @@ export function makeReadings(options: ReadingsOptions): Readings {
 
   async function get(asked: ReadingRequest): Promise<KeptReading> {
     const { call, maxAgeMs } = asked
-    const key = toKey(asked)
+    const name = toKept(asked)
+    const { key } = name
     const isPress = call.person !== undefined
     const oldest = clock.now() - (isPress ? 0 : maxAgeMs)
     for (let waits = 0; ; waits += 1) {
@@ -100,7 +98,7 @@ export function makeReadings(options: ReadingsOptions): Readings {
       const found = isPress && waits === 0 ? null : await kept.find(key, oldest)
       if (found !== null) return found
       call.signal.throwIfAborted()
-      const flight = flights.get(key) ?? begin(key, oldest, asked)
+      const flight = flights.get(key) ?? begin(name, oldest, asked)
       const brought = await join(flight, call.signal)
       if (brought !== null) return brought
       await sleep(lookEveryMs, undefined, { signal: call.signal }).catch(() => {
@@ -111,12 +109,47 @@ export function makeReadings(options: ReadingsOptions): Readings {
 
   return {
     get,
-    peek: (name) => kept.find(toKey(name), clock.now() - name.maxAgeMs),
+    peek: (name) => kept.find(toKept(name).key, clock.now() - name.maxAgeMs),
+    forget({ userId, secret }) {
+      const part = secret === null ? null : hashSecret(secret)
+      const owner = userId ?? part
+      return owner === null ? Promise.resolve() : kept.forget(owner, part)
+    },
     async close() {
       closing.abort(new DOMException('the process is stopping', 'AbortError'))
       await Promise.allSettled([...flights.values()].map(({ reading }) => reading))
       kept.clear()
     },
+  }
+}
+
+/** What one reading takes. */
+interface Line extends ReadingsOptions {
+  readonly kept: ReturnType<typeof openKeptReadings>
+  readonly stop: AbortSignal
+}
+
+/** Null: another process reads. */
+async function fly(
+  { clock, leases, isGone, kept, stop }: Line,
+  { key, ...of }: KeptName,
+  oldest: Millis,
+  { call, login, maxAgeMs, read }: ReadingRequest,
+): Promise<KeptReading | null> {
+  const { lease } = await leases.acquire(key, 1)
+  if (lease === null) return null
+  try {
+    // Another process may have read since this one looked.
+    const found = call.person === undefined ? await kept.find(key, oldest) : null
+    if (found !== null) return found
+    const readAt = clock.now()
+    const reading = { body: await read({ ...call, signal: stop }), readAt }
+    await kept.keep({ key, ...of }, reading, maxAgeMs)
+    // Asked after it was kept: a deletion forgets what was kept before it, and this what was kept after.
+    if (await isGone?.(login)) await kept.forget(of.owner, of.part)
+    return reading
+  } finally {
+    await lease.release()
   }
 }
 
@@ -136,5 +169,11 @@ async function join(flight: Flight, signal: AbortSignal): Promise<KeptReading | 
   }
 }
 
-/** Readings of earlier credentials are never found again. */
-const toKey = ({ login, name }: ReadingName) => `reading:{${login.id}}:${login.version}:${name}`
+const hashSecret = (secret: string): string => hash('sha256', secret, 'base64url')
+
+/** Readings of earlier credentials are never found again. Names of one owner belong together. */
+function toKept({ login, name }: ReadingName): KeptName {
+  const part = hashSecret(login.secret ?? '')
+  const owner = login.userId ?? part
+  return { key: `reading:{${owner}}:${login.id}:${login.version}:${name}`, owner, part }
+}

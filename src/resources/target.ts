@@ -72,6 +72,7 @@ export async function findReadTarget(
     connection: { id: connection.id, upstreamId: connection.upstreamId, status: connection.status },
     login: {
       id: login.id,
+      userId: login.userId,
       upstreamUserId: login.upstreamUserId,
       secret: login.secret,
       version: login.version,

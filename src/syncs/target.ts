@@ -39,7 +39,7 @@ export async function findSyncTarget(
   return {
     userId,
     connection: { id, status, upstreamId },
-    login: { id: login.id, upstreamUserId, secret, version },
+    login: { id: login.id, userId, upstreamUserId, secret, version },
     accounts: accounts.map((account) => ({
       id: account.id,
       connectionId: account.connectionId,

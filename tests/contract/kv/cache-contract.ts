@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
+import type { OwnedPart } from '#fast/port.ts'
 import { type KvHarness, minute } from './harness.ts'
 
 const bytes = (text: string) => new Uint8Array(Buffer.from(text))
@@ -54,6 +55,34 @@ export function cacheTests(harness: () => KvHarness): void {
     const body = new Uint8Array(1024 * 1024 + 1)
     assert.equal(await cache.set(key, { body, truncated: false }, minute), false)
     assert.equal((await cache.get(key)).kind, 'miss')
+  })
+
+  test('R36: what belongs to a part of an owner may be larger, and is forgotten with it', async () => {
+    const { cache } = harness().kv
+    const [ann, bob] = [randomUUID(), randomUUID()]
+    // As large as the cache of eight MiB lets one owner have it.
+    const large = new Uint8Array(1000 * 1024)
+    const store = (owner: string, name: string, owned: string | OwnedPart) =>
+      cache.set(`reading:{${owner}}:${name}`, { body: large, truncated: false }, minute, owned)
+    const kindOf = async (owner: string, name: string) =>
+      (await cache.get(`reading:{${owner}}:${name}`)).kind
+    const some = { body: bytes('x'), truncated: false }
+    await cache.set(`reading:{${ann}}:answer`, some, minute, ann)
+    await cache.set(`reading:{${ann}}:one`, some, minute, { owner: ann, part: 'a' })
+    await cache.set(`reading:{${ann}}:two`, some, minute, { owner: ann, part: 'b' })
+    assert.equal(await store(bob, 'one', { owner: bob, part: 'a' }), true)
+    await cache.forget(ann, 'a')
+    assert.equal(await kindOf(ann, 'one'), 'miss')
+    assert.equal(await kindOf(ann, 'two'), 'hit')
+    assert.equal(await kindOf(ann, 'answer'), 'hit')
+    assert.equal(await kindOf(bob, 'one'), 'hit')
+    await cache.forget(ann, null)
+    assert.equal(await kindOf(ann, 'two'), 'miss')
+    assert.equal(await kindOf(ann, 'answer'), 'miss')
+    assert.equal(await kindOf(bob, 'one'), 'hit')
+    await cache.forget(bob, null)
+    await cache.forget(bob, null)
+    assert.equal(await kindOf(bob, 'one'), 'miss')
   })
 
   test('an answer with a life of zero is not stored', async () => {

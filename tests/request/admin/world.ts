@@ -27,6 +27,7 @@ import type { WindowStore } from '#fast/port.ts'
 import { Secret } from '#kernel/secret.ts'
 import { makeAdapters, type ProviderAccess } from '#providers/adapters.ts'
 import type { Adapters } from '#providers/port.ts'
+import type { Readings } from '#providers/readings.ts'
 import { makeRecentFailures } from '#providers/recent-failures.ts'
 import { toPersonalTokens } from '#sandbox/akahu/emulator.ts'
 import { emulators, type Emulators as SandboxEmulators } from '#sandbox/emulators.ts'
@@ -77,6 +78,8 @@ export interface World extends Emulators {
   readonly store: Store
   readonly connections: Connections
   readonly adapters: Adapters
+  /** What is kept of what providers said (reading R36). */
+  readonly readings: Readings
   readonly signIns: SignIns
   readonly door: ReturnType<typeof makeAdminDoor>
   /** What the connections room reported of deletions. */
@@ -146,13 +149,15 @@ export async function makeWorld(t: TestContext, options: WorldOptions = {}): Pro
   const place = makeSqlitePlace()
   const store = await place.open()
   const { running, access } = await startEmulators(options.providers ?? [], clock)
-  const adapters = connect(choose(access, options), clock)
+  const readings = openReadings(clock)
+  const adapters = connect(choose(access, options), clock, readings)
   const kv = openMemoryKv({ clock, cacheMaxBytes: 1_000_000, cacheMaxEntryBytes: 100_000 })
   const deletions: Deletion[] = []
   const unheard: string[] = []
   const connections = makeConnections({
     store,
     adapters,
+    readings,
     clock,
     windows: kv.windows,
     timeoutMs: options.timeoutMs ?? 5000,
@@ -228,6 +233,7 @@ export async function makeWorld(t: TestContext, options: WorldOptions = {}): Pro
   t.after(async () => {
     for (const worker of workers) await worker.stop()
     await door.close()
+    await readings.close()
     for (const adapter of Object.values(adapters)) await adapter.close()
     for (const emulator of Object.values(running)) await emulator?.close()
     await kv.close()
@@ -241,6 +247,7 @@ export async function makeWorld(t: TestContext, options: WorldOptions = {}): Pro
     store,
     connections,
     adapters,
+    readings,
     signIns,
     door,
     deletions,
@@ -341,14 +348,14 @@ function withoutWebhooks(access: ProviderAccess): ProviderAccess {
 }
 
 /** The real adapters, pointed at the emulators. */
-function connect(access: ProviderAccess, clock: StillClock) {
+function connect(access: ProviderAccess, clock: StillClock, readings: Readings) {
   return makeAdapters({
     access,
     timeoutMs: 5000,
     clock,
     report: { exchange: () => {}, alert: () => {}, oddity: () => {} },
     budget: () => async () => ({ allowed: true }),
-    readings: openReadings(clock),
+    readings,
   })
 }
 
