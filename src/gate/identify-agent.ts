@@ -8,6 +8,7 @@ import { type Caller, defaultTimezone } from '#auth/caller.ts'
 import { isMeantAsKey } from '#auth/keys.ts'
 import type { TokenFacts, TokenReader } from '#auth/oauth/port.ts'
 import { apiError } from '#contract/errors.ts'
+import { toReach } from '#contract/reach.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { Store } from '#store/ports/store.ts'
 import type { UserAccessRow } from '#store/ports/users.ts'
@@ -76,7 +77,7 @@ export function makeIdentifyAgent(options: IdentifyAgentOptions): IdentifyAgent 
 /** Limits are those of the grant of a user to an agent (reading R28), however many tokens it has. */
 function toCaller(facts: TokenFacts, access: UserAccessRow): Caller {
   const { plan, status, legacyUntil, grandfathered } = access
-  return {
+  const caller: Caller = {
     userId: access.userId,
     bucketId: `grant:${facts.grantId}`,
     timezone: access.timezone ?? defaultTimezone,
@@ -84,4 +85,7 @@ function toCaller(facts: TokenFacts, access: UserAccessRow): Caller {
     scopes: facts.scopes,
     epoch: access.epoch,
   }
+  const { connections: connectionIds } = facts
+  const reach = toReach({ scopes: null, connectionIds, accountIds: null })
+  return reach === null ? caller : { ...caller, reach }
 }

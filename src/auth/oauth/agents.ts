@@ -21,6 +21,8 @@ export const AgentFacts = z.object({
   clientName: z.string(),
   redirectHost: z.string(),
   scopes: z.array(z.enum(['mcp:read', 'brokerage:read'])).readonly(),
+  /** Chosen on the consent page; null: every connection, later ones too. */
+  connections: z.array(z.string()).readonly().nullable().default(null),
 })
 
 export interface AgentsOptions {
@@ -76,6 +78,7 @@ function toNameless({
     clientName: 'An agent whose name cannot be decrypted',
     redirectHost: 'unknown',
     scopes: ['mcp:read', 'brokerage:read'],
+    connections: null,
   }
 }
 

@@ -8,12 +8,14 @@ import type { Provider } from 'oidc-provider'
 import { z } from 'zod'
 import type { Person } from '#contract/actor.ts'
 import { parseInput } from '#contract/input.ts'
+import type { ConnectionId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { Store, StoreRows } from '#store/ports/store.ts'
 import { isFreshSignIn } from '../fresh-sign-in.ts'
 import { grantableScopes, type PlanSettings } from '../plans.ts'
 import { allScopes, type Scope } from '../scopes.ts'
 import type { AgentFacts } from './agents.ts'
+import { judgeChoice } from './chosen-connections.ts'
 import { lifetimes } from './lifetimes.ts'
 import type { ConsentRequests, PendingConsent } from './port.ts'
 import { describeRedirect, toShownName } from './redirect.ts'
@@ -27,7 +29,7 @@ export interface ConsentOptions {
     readonly isRefusal: (error: unknown) => boolean
   }>
   readonly resource: () => string
-  readonly store: Pick<Store, 'oauth' | 'transact'>
+  readonly store: Pick<Store, 'oauth' | 'transact' | 'connections'>
   readonly clock: Clock
   readonly plans: PlanSettings
   readonly consentPath: string
@@ -42,7 +44,10 @@ type Client = NonNullable<Awaited<ReturnType<Provider['Client']['find']>>>
 const maxGrantsPerDocument = 10
 
 /** What the person selected; unknown names grant nothing. */
-const AllowInput = z.strictObject({ scopes: z.array(z.string('must be text')) })
+const AllowInput = z.strictObject({
+  scopes: z.array(z.string('must be text')),
+  connections: z.array(z.string('must be text')).optional(),
+})
 
 /** `allow` and `deny` throw when no request waits: call `find` first. */
 export function makeConsentRequests(options: ConsentOptions): ConsentRequests {
@@ -52,14 +57,15 @@ export function makeConsentRequests(options: ConsentOptions): ConsentRequests {
       return waiting === null ? null : toPending(waiting.interaction, waiting.client)
     },
     async allow(request, response, { actor, signedInAt, plan, input }) {
-      const selected = parseInput(AllowInput, input).scopes
+      const { scopes: selected, connections: chosen } = parseInput(AllowInput, input)
       if (!isFreshSignIn(signedInAt, options.clock.now())) return null
       const { interaction, client } = await demandWaiting(options, request, response)
       const asked = askedScopes(interaction).filter((scope) => selected.includes(scope))
       const scopes = grantableScopes(asked, plan, options.plans)
       if (scopes.length === 0) return finish(options, request, response, refusal)
+      const connections = await judgeChoice(options.store, actor.userId, chosen)
       const pending = toPending(interaction, client)
-      const grantId = await saveGrant(options, { pending, client, scopes, actor })
+      const grantId = await saveGrant(options, { pending, client, scopes, actor, connections })
       if (grantId === null) return null
       return finish(options, request, response, {
         login: {
@@ -158,10 +164,11 @@ async function saveGrant(
     readonly client: Client
     readonly scopes: readonly Scope[]
     readonly actor: Person
+    readonly connections: readonly ConnectionId[] | null
   },
 ): Promise<string | null> {
   const { provider } = await engine()
-  const { pending, client, scopes, actor } = facts
+  const { pending, client, scopes, actor, connections } = facts
   const { userId, sessionId } = actor
   const grant = new provider.Grant({ accountId: userId, clientId: client.clientId })
   // The engine keeps scopes in two places and reads both.
@@ -171,7 +178,7 @@ async function saveGrant(
   const now = clock.now()
   const { clientName, redirectHost } = pending
   const { clientId } = client
-  const agent: AgentFacts = { grantId, clientId, clientName, redirectHost, scopes }
+  const agent: AgentFacts = { grantId, clientId, clientName, redirectHost, scopes, connections }
   // The engine stores the grant row; marking it as this person's agent is one transaction with the audit row.
   const made = toRowId('Grant', grantId)
   const isKept = await store.transact(async (tx) => {

@@ -32,6 +32,8 @@ export interface EngineOptions {
   /** True when a person has consented to this client: only then may an error redirect to its address. */
   readonly hasConsent: (clientId: string) => Promise<boolean>
   readonly renderRefusal: RenderRefusal
+  /** The connections that a person chose for a grant; null: every one. */
+  readonly chosenConnections: (grantId: string) => Promise<readonly string[] | null>
   /** A code or refresh token was used twice and the engine revoked its grant. */
   readonly onReuse: (clientId: string) => void
 }
@@ -159,6 +161,10 @@ function configure(module: EngineModule, options: EngineOptions): Configuration 
     clockTolerance: 0,
     cookies: makeCookies(options),
     expiresWithSession: async () => false,
+    // Stored in the token's row; clients never see it.
+    extraTokenClaims: async (_ctx, token) => ({
+      connections: 'grantId' in token ? await options.chosenConnections(token.grantId ?? '') : [],
+    }),
     features: makeFeatures(module, options),
     fetch: (input) => options.fetch(String(input)),
     fetchResponseBodyLimits: { 'client_id metadata document': maxDocumentBytes },

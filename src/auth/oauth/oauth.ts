@@ -16,6 +16,7 @@ import type { PlanSettings } from '../plans.ts'
 import { makeAdapterFactory } from './adapter.ts'
 import { makeAgents } from './agents.ts'
 import type { RenderRefusal } from './answers.ts'
+import { findChosenConnections } from './chosen-connections.ts'
 import { makeDocumentFetch } from './client-documents.ts'
 import { makeConsentRequests } from './consent.ts'
 import { type OAuthOrigins, toResource } from './discovery.ts'
@@ -137,6 +138,7 @@ function buildEngine(module: EngineModule, options: OAuthOptions) {
     onReachedBound: report.pendingRefused,
     hasConsent: (clientId) => store.oauth.hasGrants(clientId),
     renderRefusal: options.renderRefusal,
+    chosenConnections: (grantId) => findChosenConnections(store.oauth, grantId),
     cookieKey,
     userExists: async (accountId) => {
       const userId = parseUuid<UserId>(accountId)

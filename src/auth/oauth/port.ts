@@ -5,7 +5,7 @@
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { By, Person } from '#contract/actor.ts'
-import type { UserId } from '#kernel/ids.ts'
+import type { ConnectionId, UserId } from '#kernel/ids.ts'
 import type { Millis } from '#kernel/time.ts'
 import type { PlanRow } from '#store/ports/users.ts'
 import type { Scope } from '../scopes.ts'
@@ -17,6 +17,8 @@ export interface TokenFacts {
   /** The grant of this user to this client; limits are counted under it. */
   readonly grantId: string
   readonly scopes: readonly Scope[]
+  /** Those that the person chose (reading R43); null: every one, later ones too. */
+  readonly connections: readonly ConnectionId[] | null
   readonly expiresAt: Millis
 }
 
@@ -56,9 +58,10 @@ export interface ConsentRequests {
   find(request: IncomingMessage, response: ServerResponse): Promise<PendingConsent | null>
   /**
    * Grants the selected scopes (`{scopes}`), as far as they were requested and the plan includes them; with
-   * none left it denies. Resolves with where the browser goes next, or with null when the person has to sign
+   * none left it denies. `connections` limits the grant to these; absent, or all of theirs: every connection,
+   * later ones too. Resolves with where the browser goes next, or with null when the person has to sign
    * in again: then nothing is granted and the request still waits.
-   * @throws ApiError `invalid_params`.
+   * @throws ApiError `invalid_params`, also when no chosen connection is theirs: the request still waits.
    */
   allow(
     request: IncomingMessage,
@@ -80,6 +83,8 @@ export interface ConnectedAgent {
   readonly clientName: string
   readonly redirectHost: string
   readonly scopes: readonly Scope[]
+  /** Ids of the chosen connections; null: every one, later ones too. */
+  readonly connections: readonly string[] | null
   readonly connectedAt: number
   /** To the minute; null: it has read nothing yet. */
   readonly lastUsedAt: number | null

@@ -7,6 +7,7 @@ import { parseUuid, type UserId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { OAuthStore } from '#store/ports/oauth.ts'
 import { isScope } from '../scopes.ts'
+import { findChosenConnections, toConnectionIds } from './chosen-connections.ts'
 import type { TokenReader } from './port.ts'
 import { toRowId } from './row-id.ts'
 
@@ -18,6 +19,8 @@ const Written = z.object({
   grantId: z.string(),
   aud: z.string(),
   scope: z.string(),
+  /** Absent in tokens of earlier versions. */
+  extra: z.object({ connections: z.array(z.string()).nullable() }).optional(),
 })
 
 /** The engine's tokens are 43 characters of this alphabet; anything else is refused without a lookup. */
@@ -31,6 +34,11 @@ export interface TokensOptions {
 }
 
 export function makeTokenReader({ store, clock, resource }: TokensOptions): TokenReader {
+  async function connectionsOf({ extra, grantId }: z.infer<typeof Written>) {
+    if (extra === undefined) return findChosenConnections(store, grantId)
+    return extra.connections && toConnectionIds(extra.connections)
+  }
+
   return {
     noteUse: ({ grantId }, at) => store.touchGrant(toRowId('Grant', grantId), at),
     async find(token) {
@@ -46,6 +54,7 @@ export function makeTokenReader({ store, clock, resource }: TokensOptions): Toke
         clientId: written.clientId,
         grantId: written.grantId,
         scopes: written.scope.split(' ').filter(isScope),
+        connections: await connectionsOf(written),
         expiresAt: row.expiresAt,
       }
     },

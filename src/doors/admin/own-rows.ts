@@ -32,6 +32,7 @@ export function makeOwnRowHandlers(
           clientId: agent.clientId,
           redirectHost: agent.redirectHost,
           scopes: agent.scopes,
+          connections: agent.connections,
           connectedAt: toIso(agent.connectedAt),
           lastUsedAt: toIsoOrNull(agent.lastUsedAt),
         })),

@@ -63,7 +63,7 @@ export interface PagesDoorOptions {
   >
   readonly actions: Pick<
     UserActions,
-    'createKey' | 'revokeKey' | 'createProgram' | 'revokeProgram' | 'setProfile'
+    'createKey' | 'revokeKey' | 'rotateKey' | 'createProgram' | 'revokeProgram' | 'setProfile'
   >
   readonly webhooks: Webhooks
   readonly sealer: Pick<Sealer, 'seal' | 'open'>

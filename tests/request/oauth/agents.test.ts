@@ -25,6 +25,7 @@ test('a connected agent is listed with what it was called and allowed', async ()
       clientName: 'Probe',
       redirectHost: '127.0.0.1',
       scopes: ['mcp:read'],
+      connections: null,
       connectedAt: at,
       lastUsedAt: null,
     },

@@ -159,7 +159,11 @@ export async function redeem(service: Service, asked: Asked, code: string) {
       resource: `${service.baseUrl}/mcp`,
     }).toString(),
   })
-  return (await answer.body.json()) as { access_token: string; scope: string }
+  return (await answer.body.json()) as {
+    access_token: string
+    refresh_token: string
+    scope: string
+  }
 }
 
 /** The whole way: consent with these boxes ticked, code, token. */

@@ -13,6 +13,10 @@ const Agent = z
     clientId: z.string().nullable(),
     redirectHost: z.string(),
     scopes: z.array(z.enum(allScopes)),
+    connections: z
+      .array(z.string())
+      .nullable()
+      .meta({ description: 'Chosen on the consent page; null: every one, later ones too.' }),
     connectedAt: time,
     lastUsedAt: time.nullable(),
   })

@@ -45,7 +45,10 @@ ${table<ConnectedAgent>(
       show: ({ clientName, redirectHost }) =>
         html`<span class="foreign">${foreignText(clientName)}</span> <small class="place">${foreignText(redirectHost)}</small>`,
     },
-    { name: 'May read', show: describeScopes },
+    {
+      name: 'May read',
+      show: (agent) => html`${describeScopes(agent)}${describeChoice(agent)}`,
+    },
     { name: 'Connected', show: ({ connectedAt }) => renderMoment(connectedAt, zone) },
     {
       name: 'Last used',
@@ -76,6 +79,13 @@ export function renderDisconnect(agent: ConnectedAgent, formToken: string): Html
     confirm: 'Disconnect',
     keep: 'Keep',
   })
+}
+
+function describeChoice({ connections }: ConnectedAgent): Html | false {
+  if (connections === null) return false
+  const count =
+    connections.length === 1 ? '1 chosen connection' : `${connections.length} chosen connections`
+  return html` <small class="place">${count}</small>`
 }
 
 /** What a grant covers, in words. */

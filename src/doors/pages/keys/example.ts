@@ -1,6 +1,7 @@
 /** A first request with data in its answer: the newest transactions of an account of this person. */
-import { listAccounts, listTransactions } from '#contract/operations.ts'
+import { listAccounts, listCategories, listTransactions } from '#contract/operations.ts'
 import { factsOf } from '#providers/all-facts.ts'
+import type { KeyRow } from '#store/ports/keys.ts'
 import type { UserRow } from '#store/ports/users.ts'
 import type { PagesContext } from '../context.ts'
 import { type Asked, toQueryText } from '../money/own-reads.ts'
@@ -9,8 +10,10 @@ import { type Asked, toQueryText } from '../money/own-reads.ts'
 export async function findExample(
   { store }: Pick<PagesContext, 'store'>,
   user: UserRow,
-  limit: number,
+  { limit, key }: { readonly limit: number; readonly key?: KeyRow },
 ): Promise<Asked> {
+  // Every key may read it.
+  if (key !== undefined && isNarrow(key)) return { operation: listCategories, query: {} }
   const connections = await store.connections.list(user.id)
   const banks = new Set(
     connections
@@ -25,6 +28,10 @@ export async function findExample(
   const { connectionId, id } = account
   const query = { connectionId, accountId: id, limit: `${limit}` }
   return { operation: listTransactions, query }
+}
+
+function isNarrow({ scopes, connectionIds, accountIds }: KeyRow): boolean {
+  return scopes !== null || connectionIds !== null || accountIds !== null
 }
 
 /** @param base the origin of the API. */

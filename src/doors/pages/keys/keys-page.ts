@@ -1,5 +1,6 @@
 /**
- * The list of API keys, the form for a new one, and the confirmation before one is revoked. Rendering only.
+ * The list of API keys, the form for a new one, and the confirmations before one is revoked or gets a new
+ * secret. Rendering only.
  */
 import { type KeyStatus, toKeyStatus } from '#auth/keys.ts'
 import { makeOnce } from '#auth/sign-in/repeated-form.ts'
@@ -9,12 +10,21 @@ import { alertBox, doneBox, field, hidden, leadingButton } from '../layout.ts'
 import { renderAgo, renderDayAt, renderMoment } from '../moments.ts'
 import { renderQuestion } from '../question.ts'
 import { table } from '../table.ts'
+import {
+  describeLimits,
+  type LimitChoices,
+  type limitNames,
+  renderLimitFields,
+  type TypedLimits,
+} from './limits.ts'
 
 /** The values of the form as typed, and what is wrong with them. */
-export interface KeyDraft {
+export interface KeyDraft extends TypedLimits {
   readonly name: string
   readonly expires: string
-  readonly problems: Readonly<Partial<Record<'name' | 'expires', string>>>
+  readonly problems: Readonly<
+    Partial<Record<'name' | 'expires' | (typeof limitNames)[number], string>>
+  >
   readonly message: string | null
 }
 
@@ -25,7 +35,7 @@ export const keysDone = {
     'That form was sent twice, and only the first one counted. A key that you did not see can be revoked.',
 } as const
 
-export interface KeysOptions {
+export interface KeysOptions extends LimitChoices {
   readonly keys: readonly KeyRow[]
   readonly now: number
   /** IANA name of the person's zone. */
@@ -66,7 +76,7 @@ function renderCreated({ name, key, url }: NonNullable<KeysOptions['created']>):
 </section>`
 }
 
-function renderNew({ draft, formToken, mayCreate }: KeysOptions): Html {
+function renderNew({ draft, formToken, mayCreate, connections, accounts }: KeysOptions): Html {
   if (!mayCreate) {
     return html`<h2>New key</h2>
 <p><a href="/sign-in?return=%2Fkeys">Confirm your password</a> to create a key.</p>`
@@ -77,6 +87,7 @@ ${alertBox(draft.message, { hasFocus: true })}
 ${hidden('token', formToken)}${hidden('once', makeOnce())}
 ${field({ name: 'name', label: 'Name', type: 'text', autocomplete: 'off', value: draft.name, hint: 'What the key is for, e.g. “budget on the laptop”', problem: draft.problems.name })}
 ${field({ name: 'expires', label: 'Last day', type: 'date', autocomplete: 'off', value: draft.expires, isOptional: true, hint: 'The key is refused after this day. Empty: it does not expire', problem: draft.problems.expires })}
+${renderLimitFields({ typed: draft, problems: draft.problems, connections, accounts })}
 <button type="submit">Create key</button>
 </form>`
 }
@@ -84,7 +95,8 @@ ${field({ name: 'expires', label: 'Last day', type: 'date', autocomplete: 'off',
 /** A page stays small, whatever was revoked. */
 const formerShown = 50
 
-function renderTable(label: string, keys: readonly KeyRow[], { now, zone }: KeysOptions): Html {
+function renderTable(label: string, keys: readonly KeyRow[], options: KeysOptions): Html {
+  const { now, zone } = options
   return table<KeyRow>(
     label,
     [
@@ -93,14 +105,22 @@ function renderTable(label: string, keys: readonly KeyRow[], { now, zone }: Keys
         show: ({ name, prefix }) =>
           html`<span class="foreign">${foreignText(name)}</span> <small class="place"><code>${prefix}…</code></small>`,
       },
+      {
+        name: 'Sees',
+        show: (key) => html`<span class="foreign">${describeLimits(key, options)}</span>`,
+      },
       { name: 'Created', show: ({ createdAt }) => renderMoment(createdAt, zone) },
       {
         name: 'Last used',
         show: ({ lastUsedAt }) =>
           lastUsedAt === null ? 'never' : renderAgo(lastUsedAt, zone, now),
       },
-      { name: 'Expires', show: ({ expiresAt }) => renderEndDay(expiresAt, zone) },
-      { name: 'Revoke', isPlain: true, show: (key) => renderEnd(key, toKeyStatus(key, now), zone) },
+      {
+        name: 'Expires',
+        show: ({ expiresAt, formerUntil }) =>
+          html`${renderEndDay(expiresAt, zone)}${formerUntil !== null && formerUntil > now && html` <small class="place">Its former secret: ${renderMoment(formerUntil, zone)}</small>`}`,
+      },
+      { name: 'Change', isPlain: true, show: (key) => renderEnd(key, toKeyStatus(key, now), zone) },
     ],
     keys,
   )
@@ -111,14 +131,20 @@ function renderEndDay(expiresAt: number | null, zone: string) {
   return expiresAt === null ? 'never' : html`end of ${renderDayAt(expiresAt - 1, zone)}`
 }
 
-function renderEnd({ id, name, revokedAt }: KeyRow, status: KeyStatus, zone: string): Html {
+function renderEnd(key: KeyRow, status: KeyStatus, zone: string): Html {
+  const { id, name, revokedAt } = key
   if (status === 'expired') return html`expired`
   if (status === 'revoked')
     return html`revoked ${revokedAt !== null && renderMoment(revokedAt, zone)}`
-  return leadingButton(`/keys/${id}/revoke`, 'Revoke', {
+  const revoke = leadingButton(`/keys/${id}/revoke`, 'Revoke', {
     look: 'outline danger',
     label: `Revoke ${foreignText(name)}`,
   })
+  const rotate = leadingButton(`/keys/${id}/rotate`, 'New secret', {
+    look: 'outline secondary',
+    label: `Make a new secret for ${foreignText(name)}`,
+  })
+  return html`${rotate} ${revoke}`
 }
 
 export function renderRevokeKey(key: KeyRow, formToken: string): Html {
@@ -128,6 +154,29 @@ export function renderRevokeKey(key: KeyRow, formToken: string): Html {
     path: `/keys/${key.id}/revoke`,
     formToken,
     confirm: 'Revoke the key',
+    keep: 'Keep it',
+  })
+}
+
+const overlaps = [
+  [0, 'not at all: it is refused at once'],
+  [1, 'for an hour'],
+  [24, 'for a day'],
+  [168, 'for a week'],
+  [720, 'for 30 days'],
+] as const
+
+export function renderRotateKey(key: KeyRow, formToken: string): Html {
+  return renderQuestion({
+    heading: 'Make a new secret for this key?',
+    sentences: html`<p><span class="foreign">${foreignText(key.name)}</span> (<code>${key.prefix}…</code>) keeps its name, limits and last day. The new secret is shown once.</p>`,
+    path: `/keys/${key.id}/rotate`,
+    formToken,
+    fields: html`${hidden('once', makeOnce())}<div class="field">
+<label for="overlapHours">The present secret stays good</label>
+<select id="overlapHours" name="overlapHours">${overlaps.map(([hours, words]) => html`<option value="${hours}"${hours === 24 && html` selected`}>${words}</option>`)}</select>
+</div>`,
+    confirm: 'Make a new secret',
     keep: 'Keep it',
   })
 }

@@ -1,4 +1,4 @@
-/** A person's API keys: listed, created, shown once, revoked. */
+/** A person's API keys: listed, created, shown once, given a new secret, revoked. */
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { toKeyStatus } from '#auth/keys.ts'
 import { hasApiAccess } from '#auth/plans.ts'
@@ -20,10 +20,20 @@ import {
 } from '../signed-in.ts'
 import type { SignedIn } from '../visit.ts'
 import { findExample, toExampleUrl } from './example.ts'
-import { type KeyDraft, keysDone, renderKeys, renderRevokeKey } from './keys-page.ts'
+import {
+  type KeyDraft,
+  keysDone,
+  renderKeys,
+  renderRevokeKey,
+  renderRotateKey,
+} from './keys-page.ts'
+import { limitNames, readLimits, toLimitsInput } from './limits.ts'
 
 const path = '/keys'
-const emptyDraft: KeyDraft = { name: '', expires: '', problems: {}, message: null }
+const emptyDraft: KeyDraft = {
+  ...{ name: '', expires: '', problems: {}, message: null },
+  ...readLimits(new URLSearchParams()),
+}
 
 export function addKeyRoutes(scope: FastifyInstance, context: PagesContext): void {
   addPage(scope, context, { path }, (turn) => {
@@ -31,11 +41,12 @@ export function addKeyRoutes(scope: FastifyInstance, context: PagesContext): voi
     const draft = typed === null ? emptyDraft : { ...emptyDraft, ...readForm(typed) }
     return showKeys(context, turn, draft)
   })
-  const kept = ['name', 'expires']
+  const kept = ['name', 'expires', ...limitNames]
   addForm(scope, context, { path, isSensitive: true, isOnce: true, kept }, (turn) =>
     create(context, turn),
   )
   addRevocation(scope, context)
+  addRotation(scope, context)
 }
 
 async function showKeys(
@@ -46,11 +57,17 @@ async function showKeys(
   const { store, plans, clock, shownOnce } = context
   const { request, reply, visit } = turn
   const { user, session, formToken } = visit
-  const keys = await store.keys.list(user.id)
+  const [keys, connections, accounts] = await Promise.all([
+    store.keys.list(user.id),
+    store.connections.list(user.id),
+    store.accounts.list(user.id),
+  ])
   const shown = shownOnce.take(request, reply, session, path)
   const created = keys.find(({ id }) => id === shown?.id)
   const body = renderKeys({
     keys,
+    connections,
+    accounts: accounts.toSorted((left, right) => left.name.localeCompare(right.name, 'und')),
     now: clock.now(),
     zone: zoneOf(user),
     formToken,
@@ -63,7 +80,10 @@ async function showKeys(
         : {
             name: created.name,
             key: shown.secret,
-            url: toExampleUrl(context.origins().base, await findExample(context, user, 10)),
+            url: toExampleUrl(
+              context.origins().base,
+              await findExample(context, user, { limit: 10, key: created }),
+            ),
           },
     done: readDone(context, reply, keysDone),
   })
@@ -86,19 +106,29 @@ async function create(context: PagesContext, turn: FormTurn): Promise<FastifyRep
     return showKeys(context, turn, { ...emptyDraft, ...typed, problems })
   }
   try {
-    const input = { name: typed.name, expires }
+    const input = { name: typed.name, expires, ...toLimitsInput(typed) }
     const { row, key } = await context.actions.createKey(toBy(visit), user.id, input)
     context.shownOnce.put(reply, session, path, { id: row.id, secret: key })
     return reply.redirect(path, 303)
   } catch (error) {
-    const { status, ...found } = toProblems(error, { name: 'The name', expires: 'The last day' })
+    const { status, ...found } = toProblems(error, labels)
     reply.code(status)
     return showKeys(context, turn, { ...emptyDraft, ...typed, ...found })
   }
 }
 
+const labels = {
+  name: 'The name',
+  expires: 'The last day',
+  scopes: 'The choice',
+  connectionIds: 'The choice',
+  accountIds: 'The choice',
+  addresses: 'Each address',
+}
+
 function readForm(form: URLSearchParams) {
-  return { name: (form.get('name') ?? '').trim(), expires: form.get('expires') ?? '' }
+  const [name, expires] = [(form.get('name') ?? '').trim(), form.get('expires') ?? '']
+  return { name, expires, ...readLimits(form) }
 }
 
 /** The end of a day in the person's zone as an instant; null: never; undefined: this is no day. */
@@ -108,31 +138,55 @@ function toExpiry(day: string, user: UserRow): string | null | undefined {
   return toIso(Math.ceil(getZone(zoneOf(user)).startOfDay(addDays(day, 1)) / 1000))
 }
 
+/** An active key of this person; another's, or one that has ended, is treated as one that does not exist. */
+async function findActive(
+  { store, clock }: PagesContext,
+  visit: SignedIn,
+  text: string,
+): Promise<KeyRow | null> {
+  const id = parseUuid<KeyId>(text)
+  const keys = id === null ? [] : await store.keys.list(visit.user.id)
+  const now = clock.now()
+  return keys.find((key) => key.id === id && toKeyStatus(key, now) === 'active') ?? null
+}
+
 function addRevocation(scope: FastifyInstance, context: PagesContext): void {
   const place = { path: '/keys/:key/revoke', returnTo: path }
 
-  /**
-   * An active key of this person; another's, or one that has ended, is treated as one that does not exist.
-   */
-  async function findActive(visit: SignedIn, text: string): Promise<KeyRow | null> {
-    const id = parseUuid<KeyId>(text)
-    const keys = id === null ? [] : await context.store.keys.list(visit.user.id)
-    const now = context.clock.now()
-    return keys.find((key) => key.id === id && toKeyStatus(key, now) === 'active') ?? null
-  }
-
   addPage(scope, context, place, async ({ visit, reply, part }) => {
-    const key = await findActive(visit, part('key'))
+    const key = await findActive(context, visit, part('key'))
     if (key === null) return reply.redirect(`${path}?done=gone`, 303)
     const body = renderRevokeKey(key, visit.formToken)
     return context.show(reply, visit, { title: 'Revoke this key?', body })
   })
 
   addForm(scope, context, place, async ({ visit, reply, form, part }) => {
-    const key = await findActive(visit, part('key'))
+    const key = await findActive(context, visit, part('key'))
     if (key === null) return reply.redirect(`${path}?done=gone`, 303)
     if (form.get('decision') !== 'confirm') return reply.redirect(path, 303)
     await context.actions.revokeKey(toBy(visit), key.id)
     return reply.redirect(`${path}?done=revoked`, 303)
+  })
+}
+
+function addRotation(scope: FastifyInstance, context: PagesContext): void {
+  const place = { path: '/keys/:key/rotate', returnTo: path }
+
+  addPage(scope, context, place, async ({ visit, reply, part }) => {
+    const key = await findActive(context, visit, part('key'))
+    if (key === null) return reply.redirect(`${path}?done=gone`, 303)
+    const body = renderRotateKey(key, visit.formToken)
+    return context.show(reply, visit, { title: 'Make a new secret for this key?', body })
+  })
+
+  const rules = { isSensitive: true, isOnce: true }
+  addForm(scope, context, { ...place, ...rules }, async ({ visit, reply, form, part }) => {
+    const key = await findActive(context, visit, part('key'))
+    if (key === null) return reply.redirect(`${path}?done=gone`, 303)
+    if (form.get('decision') !== 'confirm') return reply.redirect(path, 303)
+    const input = { overlapHours: Number(form.get('overlapHours') ?? 24) }
+    const { row, key: secret } = await context.actions.rotateKey(toBy(visit), key.id, input)
+    context.shownOnce.put(reply, visit.session, path, { id: row.id, secret })
+    return reply.redirect(path, 303)
   })
 }

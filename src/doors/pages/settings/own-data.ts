@@ -121,6 +121,7 @@ async function describeAccess({ store, agents }: PagesContext, { id }: UserRow) 
       name: agent.clientName,
       host: agent.redirectHost,
       scopes: agent.scopes,
+      connections: agent.connections,
       connectedAt: toIso(agent.connectedAt),
       lastUsedAt: iso(agent.lastUsedAt),
     })),

@@ -20,7 +20,7 @@ export async function readFirstAnswer(
   { visit, request, reply }: SignedInRequest,
 ): Promise<FirstAnswer> {
   const { user } = visit
-  const asked = await findExample(context, user, rows)
+  const asked = await findExample(context, user, { limit: rows })
   const url = toExampleUrl(context.origins().base, asked)
   try {
     const reader = { userId: user.id, request: request.raw, response: reply.raw }

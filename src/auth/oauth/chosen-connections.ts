@@ -1,0 +1,48 @@
+/**
+ * The connections that a person chose for an agent on the consent page (reading R43). They are stored with
+ * the facts of the grant, and repeated in each access token, so that a call needs no further look-up.
+ */
+import { apiError } from '#contract/errors.ts'
+import { type ConnectionId, parseUuid, type UserId } from '#kernel/ids.ts'
+import type { OAuthStore } from '#store/ports/oauth.ts'
+import type { StoreRows } from '#store/ports/store.ts'
+import { AgentFacts } from './agents.ts'
+import { toRowId } from './row-id.ts'
+
+/** Null: every connection, later ones too. A grant whose facts are gone sees none. */
+export async function findChosenConnections(
+  store: Pick<OAuthStore, 'find'>,
+  grantId: string,
+): Promise<readonly ConnectionId[] | null> {
+  const row = await store.find('Agent', toRowId('Agent', grantId))
+  if (row === null) return []
+  const { connections } = AgentFacts.parse(JSON.parse(row.payload))
+  return connections && toConnectionIds(connections)
+}
+
+/** Text that is no id names nothing. */
+export function toConnectionIds(texts: readonly string[]): readonly ConnectionId[] {
+  return texts.flatMap((text) => parseUuid<ConnectionId>(text) ?? [])
+}
+
+/**
+ * What is stored of a choice: null where it is everything that the person has, and where none was made. What
+ * is not theirs grants nothing.
+ * @param chosen absent: no choice was made.
+ * @throws ApiError `invalid_params` when nothing of theirs was chosen.
+ */
+export async function judgeChoice(
+  tx: Pick<StoreRows, 'connections'>,
+  userId: UserId,
+  chosen: readonly string[] | undefined,
+): Promise<readonly ConnectionId[] | null> {
+  if (chosen === undefined) return null
+  const own = (await tx.connections.list(userId)).map(({ id }) => id)
+  const wanted = new Set(toConnectionIds(chosen))
+  const kept = own.filter((id) => wanted.has(id))
+  if (kept.length === 0) {
+    const details = ['connections: must name at least one connection of theirs']
+    throw apiError('invalid_params', { details })
+  }
+  return kept.length === own.length ? null : kept
+}
