@@ -183,6 +183,7 @@ function openSignIns(
       signInLimit: config.limits.signin,
       secrets,
       signUp,
+      origins,
       beginConfirmation: makeBeginConfirmation(tokens),
     }),
     byMail: makeByMail({ ...tokens, signUp, passwords, attempts, browsers }),

@@ -8,7 +8,7 @@ import type { UserId } from '#kernel/ids.ts'
 
 /** A refused sign-in: the only action that unauthenticated visitors cause. */
 export const refusedSignIn = 'account.sign-in-refused'
-/** A session was started with the right password. */
+/** A session was started with the right password, or with a passkey. */
 export const signedIn = 'account.signed-in'
 /** A session was ended by its user, or by another user who signed in in the same browser. */
 export const signedOut = 'account.signed-out'
@@ -33,16 +33,19 @@ const text = z.string()
 const onAccount = facts({}, () => 'account')
 const onUser = facts({}, (_, userId) => userId ?? '')
 const onKey = facts({ keyId: text }, ({ keyId }) => keyId)
+const onPasskey = facts({ passkeyId: text }, ({ passkeyId }) => passkeyId)
 const onProgram = facts({ programId: text }, ({ programId }) => programId)
 const onConnection = facts({ connectionId: text }, ({ connectionId }) => connectionId)
 const onConsumer = facts({ consumerId: text }, ({ consumerId }) => consumerId)
 const onEndpoint = facts({ endpointId: text }, ({ endpointId }) => endpointId)
 
 const table = {
+  'account.add-passkey': onPasskey,
   'account.asked-for-password': onAccount,
   'account.confirmed': onAccount,
   'account.end-other-sessions': facts({ count: z.int() }, ({ count }) => `${count}`),
   'account.end-session': facts({ sessionId: text }, ({ sessionId }) => sessionId),
+  'account.remove-passkey': onPasskey,
   'account.remove-second-factor': onAccount,
   'account.set-name': onAccount,
   'account.set-password': onAccount,
@@ -56,10 +59,14 @@ const table = {
   'account.signed-up': onAccount,
   [refusedSignIn]: facts(
     /** `account`: the password was wrong. `code-missing`: it was right, and a code is asked for. */
-    { refused: z.enum(['account', 'code', 'code-missing']) },
+    { refused: z.enum(['account', 'code', 'code-missing', 'passkey']) },
     ({ refused }) => refused,
   ),
-  [signedIn]: onAccount,
+  [signedIn]: facts(
+    /** `passkey`: one was given, alone or after the password. */
+    { passkey: z.boolean().optional() },
+    () => 'account',
+  ),
   [signedOut]: onAccount,
   [usedRecoveryCode]: onAccount,
   'agent.connected': facts(

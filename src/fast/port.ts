@@ -90,6 +90,8 @@ export const windowBounds = {
   'code-pause': 20_000,
   'code-known': 10_000,
   'code-known-pause': 10_000,
+  passkey: 20_000,
+  'passkey-pause': 20_000,
   // Forms of signed-in people (auth/sign-in/form-limit.ts), and links that they begin (connections/).
   form: 20_000,
   'form-day': 20_000,

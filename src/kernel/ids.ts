@@ -9,6 +9,7 @@ type Id<Name extends string> = string & { readonly [brand]: Name }
 
 export type UserId = Id<'user'>
 export type KeyId = Id<'key'>
+export type PasskeyId = Id<'passkey'>
 export type ProgramId = Id<'program'>
 export type LoginId = Id<'login'>
 export type SessionId = Id<'session'>

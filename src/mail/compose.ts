@@ -18,6 +18,7 @@ import {
   expiryLetter,
   keyLetter,
   type LetterText,
+  passkeyLetter,
   reconnectLetter,
   sign,
   urlLetters,
@@ -104,6 +105,8 @@ async function writeNotice(
     }
     case 'key-created':
       return keyLetter({ ...matter, url: `${origin()}/keys` })
+    case 'passkey-added':
+      return passkeyLetter({ ...matter, url: `${origin()}/settings` })
     case 'agent-connected':
       return agentLetter({ ...matter, url: `${origin()}/agents` })
     default:

@@ -122,6 +122,17 @@ export function keyLetter(about: {
   }
 }
 
+export function passkeyLetter(about: { readonly name: string; readonly url: string }): LetterText {
+  return {
+    subject: 'A passkey was added to your account',
+    text: join(
+      `The passkey ${quote(about.name)} was added to your account. Whoever has it can sign in without your password.`,
+      'If that was not you, remove it here and change your password:',
+      about.url,
+    ),
+  }
+}
+
 export function agentLetter(about: {
   readonly name: string
   readonly redirectHost: string

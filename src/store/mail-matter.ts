@@ -36,6 +36,11 @@ export const MailMatter = z.discriminatedUnion('kind', [
     isRotation: z.boolean().optional(),
   }),
   z.object({
+    kind: z.literal('passkey-added'),
+    /** As its owner called it. */
+    name: z.string(),
+  }),
+  z.object({
     kind: z.literal('agent-connected'),
     /** As the agent calls itself. */
     name: z.string(),

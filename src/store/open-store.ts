@@ -31,6 +31,7 @@ import { makeMailStore } from './mails/mails.ts'
 import { makeAuditLog, writeAudit, writeEntry } from './people/audit.ts'
 import { makeKeyStore } from './people/keys.ts'
 import { makeOAuthStore } from './people/oauth.ts'
+import { makePasskeyStore } from './people/passkeys.ts'
 import { makeProgramStore } from './people/programs.ts'
 import { makeSecondFactorStore } from './people/second-factors.ts'
 import { makeSessionStore } from './people/sessions.ts'
@@ -209,6 +210,7 @@ function makeRows({ engine, write, mails, opened }: RowOptions): StoreRows {
     oauth: makeOAuthStore({ engine, write, sealer }),
     sessions: makeSessionStore({ engine, write }),
     secondFactors: makeSecondFactorStore({ engine, write, sealer }),
+    passkeys: makePasskeyStore({ engine, write }),
     linkings: makeLinkingStore({ engine, write }),
     syncs: makeSyncStore({ engine, write }),
     ledgers: makeLedgerStore({ engine, write, sealer }),

@@ -53,6 +53,7 @@ const next = {
   text: cycle(texts),
   timestamptz: cycle(instants),
   integer: cycle(integers),
+  bigint: cycle([0, 4_294_967_295, -1, Number.MAX_SAFE_INTEGER]),
   boolean: cycle([0, 1]),
   bytea: cycle<() => Uint8Array>([
     () => new Uint8Array(0),
@@ -72,6 +73,7 @@ function makeValue({ name, type, isNullable }: Column): SQLInputValue {
   if (type === 'text') return `${next.text()}${randomUUID()}`
   if (type === 'timestamptz') return next.timestamptz()
   if (type === 'integer') return next.integer()
+  if (type === 'bigint') return next.bigint()
   if (type === 'boolean') return next.boolean()
   // An index takes no such bytes.
   if (/^(?:payload|entries|response)$/.test(name)) return new Uint8Array(randomBytes(next.large()))
@@ -202,6 +204,8 @@ function toLine(row: Record<string, SQLOutputValue>, types: ReadonlyMap<string, 
     if (value === null) return [name, null]
     if (value instanceof Uint8Array) return [name, Buffer.from(value).toString('hex')]
     if (type === 'boolean') return [name, value === 1]
+    // As the client of PostgreSQL returns it.
+    if (type === 'bigint') return [name, String(value)]
     return [name, type === 'timestamptz' ? Date.parse(String(value)) : value]
   })
   return JSON.stringify(plain.sort(([one], [other]) => String(one).localeCompare(String(other))))

@@ -9,7 +9,13 @@ import { openStore } from '#store/open-store.ts'
 import type { StoreChange } from '#store/ports/changes.ts'
 import { addEndpoint } from '#tests/contract/store/event-rows.ts'
 import { keyA } from '#tests/contract/store/place.ts'
-import { raceCodes, raceDeletion, raceRelink, raceRemoval } from '#tests/contract/store/races.ts'
+import {
+  raceCodes,
+  raceDeletion,
+  racePasskeys,
+  raceRelink,
+  raceRemoval,
+} from '#tests/contract/store/races.ts'
 import {
   addGrant,
   addKey,
@@ -191,6 +197,7 @@ function testSharing({ makePlace }: PostgresGround): void {
   test('of two processes that are given the same code, one accepts it', async () => {
     const [one, two] = await Promise.all([place.open(), place.open()])
     await raceCodes(one, two)
+    await racePasskeys(one, two)
     await Promise.all([one.close(), two.close()])
   })
 

@@ -190,6 +190,8 @@ const tables = [
   'sessions',
   'second_factors',
   'recovery_codes',
+  'passkeys',
+  'used_challenges',
   'oauth_grants',
   'syncs',
   'sync_runs',

@@ -37,6 +37,16 @@ export const auditSamples: { readonly [Action in AuditAction]: AuditSample<Actio
     'Presented the spent setup token of the program “Actual Budget”, and was refused',
   ),
   'programs.revoke': onProgram('Ended the access of the program “Actual Budget”'),
+  'account.add-passkey': {
+    details: { passkeyId: goneId },
+    subject: goneId,
+    sentence: 'Added a passkey',
+  },
+  'account.remove-passkey': {
+    details: { passkeyId: goneId },
+    subject: goneId,
+    sentence: 'Removed a passkey',
+  },
   'account.asked-for-password': onAccount('Asked for a link to choose a new password'),
   'account.confirmed': onAccount('Confirmed the e-mail address'),
   'account.end-other-sessions': {

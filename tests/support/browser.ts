@@ -19,13 +19,21 @@ export interface Visit extends AsyncDisposable {
   readonly complaints: readonly string[]
 }
 
-/** Starts the browser; throws with what to do when it is not installed. */
-export async function startBrowser(): Promise<TestBrowser> {
+/**
+ * Starts the browser; throws with what to do when it is not installed. `hosts`: names of this machine that it
+ * may reach beside 127.0.0.1.
+ */
+export async function startBrowser({
+  hosts = [],
+}: {
+  readonly hosts?: readonly string[]
+} = {}): Promise<TestBrowser> {
   const executablePath = process.env.CHROMIUM_PATH ?? '/usr/bin/chromium'
   if (!existsSync(executablePath)) {
     throw new Error(`no Chromium at ${executablePath}: install it, or set CHROMIUM_PATH`)
   }
-  const args = ['--no-sandbox', '--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1']
+  const reached = ['127.0.0.1', ...hosts].map((host) => `EXCLUDE ${host}`).join(', ')
+  const args = ['--no-sandbox', `--host-resolver-rules=MAP * ~NOTFOUND, ${reached}`]
   const browser = await chromium.launch({ executablePath, args })
   return {
     open: (options) => openPage(browser, options),

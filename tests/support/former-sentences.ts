@@ -59,6 +59,7 @@ export type FormerAction = Exclude<
   AuditAction,
   | `programs.${string}`
   | `consumers.${string}`
+  | `account.${'add' | 'remove'}-passkey`
   | 'account.set-shows-balances'
   | 'connections.set-label'
   | 'keys.rotate'

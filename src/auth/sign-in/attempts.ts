@@ -31,6 +31,8 @@ export type Subject =
   | { readonly kind: 'stranger'; readonly email: string }
   /** Codes; all known browsers of the account share one count, so that more of them allow no more guesses. */
   | { readonly kind: 'code'; readonly userId: UserId; readonly isKnown: boolean }
+  /** Passkeys: wrong passwords from elsewhere cannot lock their owner out. */
+  | { readonly kind: 'passkey'; readonly userId: UserId }
 
 export type Attempt =
   | {
@@ -128,6 +130,7 @@ function nameOf(subject: Subject, sign: (text: string) => Buffer): string {
   switch (subject.kind) {
     case 'account':
     case 'code':
+    case 'passkey':
       return subject.userId
     case 'browser':
       return `${subject.userId}:${subject.browser}`

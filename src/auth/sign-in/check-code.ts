@@ -1,8 +1,11 @@
 /**
  * Is this a code of the person's second factor? Reading says whether it is right and unused; consuming, in
- * the transaction of what the code allows, makes sure that it is used once.
+ * the transaction of what the code allows, makes sure that it is used once. The answer of a passkey is
+ * consumed in the same way.
  */
 import type { UserId } from '#kernel/ids.ts'
+import { unreachable } from '#kernel/unreachable.ts'
+import type { PasskeyUse } from '#store/ports/passkeys.ts'
 import type { Store, StoreRows } from '#store/ports/store.ts'
 import { readRecoveryCode } from './recovery-codes.ts'
 import { findStep } from './totp.ts'
@@ -11,6 +14,7 @@ import { findStep } from './totp.ts'
 export type RightCode =
   | { readonly kind: 'step'; readonly createdAt: number; readonly step: number }
   | { readonly kind: 'recovery'; readonly hash: Uint8Array }
+  | { readonly kind: 'passkey'; readonly use: PasskeyUse }
 
 /** Longer than any code with its separators. */
 const maxTyped = 64
@@ -40,12 +44,19 @@ export async function readCode(
 
 /** False when the code was used since it was read. */
 export function consumeCode(
-  tx: Pick<StoreRows, 'secondFactors'>,
+  tx: Pick<StoreRows, 'secondFactors' | 'passkeys'>,
   userId: UserId,
   code: RightCode,
   at: number,
 ): Promise<boolean> {
-  return code.kind === 'recovery'
-    ? tx.secondFactors.useCode(userId, code.hash, at)
-    : tx.secondFactors.useStep(userId, code)
+  switch (code.kind) {
+    case 'recovery':
+      return tx.secondFactors.useCode(userId, code.hash, at)
+    case 'step':
+      return tx.secondFactors.useStep(userId, code)
+    case 'passkey':
+      return tx.passkeys.use(userId, code.use, at)
+    default:
+      return unreachable(code)
+  }
 }

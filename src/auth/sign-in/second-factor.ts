@@ -1,8 +1,8 @@
 /**
- * A person's second factor: set up, given new recovery codes, switched off; and removed by an operator for a
- * person who lost everything. While it is set up the secret is stored nowhere: the browser holds it sealed,
- * for ten minutes and for the session that began, so that nobody else who knows the password can read a
- * secret that its owner is about to confirm.
+ * The authenticator app as a person's second factor: set up, given new recovery codes, switched off; and
+ * removed by an operator, with the passkeys, for a person who lost everything. While it is set up the secret
+ * is stored nowhere: the browser holds it sealed, for ten minutes and for the session that began, so that
+ * nobody else who knows the password can read a secret that its owner is about to confirm.
  */
 
 import { hash } from 'node:crypto'
@@ -120,7 +120,7 @@ export function makeSecondFactors(options: ProofOptions): SecondFactors {
     },
     async switchOn(by, text, input) {
       const given = parseInput(OnInput, input)
-      if (await store.secondFactors.has(by.actor.userId)) return { kind: 'already_on' }
+      if (await store.secondFactors.hasApp(by.actor.userId)) return { kind: 'already_on' }
       const secret = openSecret(by, text)
       if (secret === null || idOf(secret) !== given.setUp) return { kind: 'expired' }
       const step = findStep(secret, toPlain(given.code), clock.now())
@@ -172,7 +172,7 @@ async function switchOff(
   const { store, clock } = options
   const { userId } = actor
   const user = await store.users.find(userId)
-  if (user === null || !(await store.secondFactors.has(userId))) return { kind: 'none' }
+  if (user === null || !(await store.secondFactors.hasApp(userId))) return { kind: 'none' }
   const stored = await store.sessions.findPassword(userId)
   const find = async () => toCodeFound(options, user, stored, source)
   return tryProof<SwitchedOff>(options, source.address, find, async () => {
@@ -182,7 +182,7 @@ async function switchOff(
       (await store.transact(async (tx) => {
         const at = clock.now()
         if (!(await consumeCode(tx, userId, code, at))) return false
-        if (!(await tx.secondFactors.delete(userId))) return false
+        if (!(await tx.secondFactors.removeApp(userId))) return false
         const action = 'account.remove-second-factor'
         await tx.audit({ at, actor, action, userId, details: {} })
         return true
@@ -193,7 +193,7 @@ async function switchOff(
   })
 }
 
-/** An operator removes a user's second factor and recovery codes. @throws ApiError `user_not_found`. */
+/** An operator removes a user's app, passkeys and recovery codes. @throws ApiError `user_not_found`. */
 export type ResetSecondFactor = (by: By<Operator | System>, userId: UserId) => Promise<void>
 
 /** Repeating it changes nothing and writes nothing. */

@@ -25,16 +25,17 @@ export interface Session {
   readonly id: SessionId
   readonly userId: UserId
   readonly signedInAt: number
-  /** The password was given within the last ten minutes. */
+  /** The password or a passkey was given within the last ten minutes. */
   readonly isFresh: boolean
 }
 
-/** Whose password was given, and the stored hash that it was compared with. */
+/** Who proved who they are, and the stored hash of their password: it must not change meanwhile. */
 export interface SignInProof {
   readonly userId: UserId
   readonly checked: Secret<string>
   /**
-   * The code of the second factor, which the start of the session consumes; null for an account without one.
+   * The code of the second factor or the answer of a passkey, which the start of the session consumes; null
+   * for an account without a second factor.
    */
   readonly code: RightCode | null
 }
@@ -47,11 +48,11 @@ export interface Started {
 /** What begins or ends a session writes its audit row in the same transaction. */
 export interface Sessions extends OwnSessions {
   /**
-   * Starts a session after a password was checked; the token goes into the cookie and nowhere else.
-   * `replaced`: the session that the browser had until now. It ends, with an entry of its own where it was
-   * another user's; the same user's new session gets the links that it began. `agent`: what the browser calls
-   * itself. Null when the password or the second factor was changed after the check, or the code was used
-   * meanwhile: then nobody is signed in, and nothing has changed.
+   * Starts a session after a password or a passkey was checked; the token goes into the cookie and nowhere
+   * else. `replaced`: the session that the browser had until now. It ends, with an entry of its own where
+   * it was another user's; the same user's new session gets the links that it began. `agent`: what the
+   * browser calls itself. Null when the password or the second factor was changed after the check, or the
+   * code was used meanwhile: then nobody is signed in, and nothing has changed.
    */
   start(
     by: By,
@@ -130,7 +131,7 @@ function note(
   tx: StoreRows,
   { actor }: By,
   about: {
-    readonly action: typeof signedIn | typeof signedOut | typeof usedRecoveryCode
+    readonly action: typeof signedOut | typeof usedRecoveryCode
     readonly userId: UserId
     readonly at: number
   },
@@ -148,7 +149,8 @@ async function begin(tx: StoreRows, by: By, { given, code, replaced }: Beginning
   }
   const made = await tx.sessions.create(given)
   if (made === null || !(await hasSecondProof(tx, given, code))) throw new NotStartedError()
-  await note(tx, by, { action: signedIn, userId, at })
+  const details = code?.kind === 'passkey' ? { passkey: true } : {}
+  await tx.audit({ actor: by.actor, at, action: signedIn, userId, details })
   if (code?.kind === 'recovery') {
     await note(tx, by, { action: usedRecoveryCode, userId, at })
   }

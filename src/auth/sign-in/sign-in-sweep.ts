@@ -1,6 +1,6 @@
 /**
- * Deletes ended sessions, expired links that they began, and old audit entries of sign-ins, refused sign-ins
- * and sign-outs in small batches.
+ * Deletes ended sessions, expired links that they began, expired challenges that passkeys answered, and old
+ * audit entries of sign-ins, refused sign-ins and sign-outs in small batches.
  */
 import { runInBatches } from '#jobs/batches.ts'
 import type { PeriodicTask } from '#jobs/periodic.ts'
@@ -26,7 +26,7 @@ const kept = {
 /** Every sweep runs every ten minutes. */
 export function makeSignInSweep(options: {
   readonly sessions: Pick<Sessions, 'sweep'>
-  readonly store: Pick<Store, 'auditLog' | 'linkings'>
+  readonly store: Pick<Store, 'auditLog' | 'linkings' | 'passkeys'>
   readonly clock: Clock
 }): PeriodicTask {
   const { sessions, store, clock } = options
@@ -37,8 +37,9 @@ export function makeSignInSweep(options: {
   }
   async function sweep(): Promise<number> {
     const ended = (await sessions.sweep()) + (await store.linkings.sweep(clock.now()))
+    const answered = await store.passkeys.sweepChallenges(clock.now())
     const refused = await sweepAudit('refusals')
-    return ended + refused + (await sweepAudit('sessions'))
+    return ended + answered + refused + (await sweepAudit('sessions'))
   }
   return {
     name: 'account-sweep',

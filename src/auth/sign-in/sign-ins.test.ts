@@ -27,6 +27,8 @@ function makeFastPasswords() {
   return { passwords, hashedSoFar: () => hashed }
 }
 
+const home = 'https://tributary.example.test'
+
 async function open(t: TestContext, over: Partial<SignInsOptions> = {}) {
   const place = makeSqlitePlace()
   const store = await place.open()
@@ -47,6 +49,7 @@ async function open(t: TestContext, over: Partial<SignInsOptions> = {}) {
     signInLimit: 30,
     secrets: [new Uint8Array(32)],
     signUp: 'open',
+    origins: () => ({ base: home, mcp: home, auth: home }),
     sealer: makeSealer([new Uint8Array(32)]),
     ...over,
   })

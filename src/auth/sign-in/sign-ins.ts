@@ -9,6 +9,7 @@ import { z } from 'zod'
 import type { By, Visitor } from '#contract/actor.ts'
 import { isEmail, tidyEmail } from '#contract/email.ts'
 import { apiError } from '#contract/errors.ts'
+import type { Origins } from '#contract/origins.ts'
 import type { WindowStore } from '#fast/port.ts'
 import { newId, type UserId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
@@ -19,8 +20,17 @@ import { ownTimezone } from '../timezone.ts'
 import { makeAttempts } from './attempts.ts'
 import { makeBrowsers } from './browsers.ts'
 import { type ChangePassword, makeChangePassword } from './change-password.ts'
-import { type CodeResult, giveCode, isValidNote, makeNote, type NoteHolder } from './code-step.ts'
+import {
+  type CodeResult,
+  type GivenProof,
+  giveCode,
+  makeNote,
+  type NoteHolder,
+  readSecondChoice,
+  type SecondStepChoice,
+} from './code-step.ts'
 import { type CountForm, makeCountForm } from './form-limit.ts'
+import { makePasskeys, type Passkeys } from './passkeys/passkeys.ts'
 import { isAcceptable, type Passwords } from './password.ts'
 import {
   type AttemptTarget,
@@ -73,6 +83,8 @@ export interface SignInsOptions {
   /** Sign the cookies of browsers: the first one signs, all verify. The same in every process. */
   readonly secrets: readonly Uint8Array[]
   readonly signUp: 'open' | 'invite' | 'closed'
+  /** The public addresses, by which passkeys are bound to this server. */
+  readonly origins: () => Origins
   /** In the transaction that makes the account of a visitor; absent: nothing is to be confirmed. */
   readonly beginConfirmation?: BeginConfirmation
 }
@@ -93,11 +105,14 @@ export interface SignIns {
   ): Promise<SignInResult>
   /** The second step, with the note that the first one returned; `binding` must be the same in both. */
   giveCode(
-    given: { readonly note: string | null; readonly code: string },
+    given: { readonly note: string | null } & GivenProof,
     source: Source & NoteHolder,
   ): Promise<CodeResult>
-  /** True while `giveCode` takes this note. */
-  awaitsCode(note: string | null, binding: string): boolean
+  /** What `giveCode` takes with this note on a page under `host`; null: the note is not valid. */
+  readSecondChoice(
+    note: string | null,
+    place: NoteHolder & { readonly host: string | undefined },
+  ): Promise<SecondStepChoice | null>
   /**
    * An action: creates the account of a visitor, whose input is `{name, email, password}`. Wrong fields are a
    * result.
@@ -110,6 +125,7 @@ export interface SignIns {
   readonly setPassword: SetPassword
   readonly changePassword: ChangePassword
   readonly secondFactors: SecondFactors
+  readonly passkeys: Passkeys
   readonly countForm: CountForm
   readonly isRepeatedForm: IsRepeated
 }
@@ -145,11 +161,12 @@ export function makeSignIns(options: SignInsOptions): SignIns {
     signIn: (given, address, browser = null, binding = '') =>
       signIn(parts, given, { address, browser, binding }),
     giveCode: (given, source) => giveCode(parts, given, source),
-    awaitsCode: (note, binding) => isValidNote(parts, note, binding),
+    readSecondChoice: (note, place) => readSecondChoice(parts, note, place),
     signUp: (by, input, browser = null) => signUp(parts, by, input, browser),
     hashPassword: (password) => passwords.hash(password),
     changePassword: makeChangePassword(parts),
     secondFactors: makeSecondFactors(parts),
+    passkeys: makePasskeys(parts),
     countForm: makeCountForm(options),
     isRepeatedForm: makeIsRepeated(options),
     setPassword: makeSetPassword({

@@ -54,6 +54,7 @@ export interface AdminDoorOptions {
     | 'auditLog'
     | 'sessions'
     | 'secondFactors'
+    | 'passkeys'
     | 'singleUse'
   >
   readonly actions: UserActions

@@ -91,10 +91,17 @@ function toStanding(standing: UserStandingRow | undefined) {
 
 /** How the user signs in: for one user alone, because each fact is a look-up. */
 async function readSignIn(store: AdminDoorOptions['store'], { id }: UserRow) {
-  const hasSecondFactor = await store.secondFactors.has(id)
+  const passkeys = (await store.passkeys.list(id)).length
+  const hasApp = await store.secondFactors.hasApp(id)
+  const hasSecondFactor = hasApp || passkeys > 0
   return {
     hasPassword: (await store.sessions.findPassword(id)) !== null,
     hasSecondFactor,
+    secondFactors: [
+      ...(hasApp ? (['app'] as const) : []),
+      ...(passkeys > 0 ? (['passkey'] as const) : []),
+    ],
+    passkeys,
     recoveryCodesLeft: hasSecondFactor ? await store.secondFactors.countCodes(id) : 0,
   }
 }

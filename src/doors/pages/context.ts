@@ -44,6 +44,7 @@ export interface PagesDoorOptions {
     | 'deliveries'
     | 'consumers'
     | 'secondFactors'
+    | 'passkeys'
     | 'auditLog'
   >
   readonly connections: Pick<

@@ -4,7 +4,15 @@
  */
 import type { ColumnType } from 'kysely'
 import type { Provider } from '#contract/resources.ts'
-import type { ConnectionId, LoginId, MailId, ProgramId, SessionId, UserId } from '#kernel/ids.ts'
+import type {
+  ConnectionId,
+  LoginId,
+  MailId,
+  PasskeyId,
+  ProgramId,
+  SessionId,
+  UserId,
+} from '#kernel/ids.ts'
 import type { UsageRow } from '../ports/usage.ts'
 
 type Moment = ColumnType<number, Date, Date>
@@ -41,6 +49,25 @@ export interface DashboardTables {
     user_id: UserId
     hash: Uint8Array
     used_at: MomentOrNull
+  }
+  /** `migrations/0024_passkeys.sql`, as `used_challenges`. */
+  readonly passkeys: {
+    id: PasskeyId
+    user_id: UserId
+    credential_id: Uint8Array
+    public_key: Uint8Array
+    name: string
+    sign_count: ColumnType<number | string, number, number>
+    /** With commas between them. */
+    transports: string
+    created_at: Moment
+    last_used_at: MomentOrNull
+  }
+  readonly used_challenges: {
+    /** SHA-256 of the challenge. */
+    hash: Uint8Array
+    user_id: UserId
+    expires_at: Moment
   }
   readonly mailed_links: {
     /** SHA-256 of the token. */

@@ -1,5 +1,5 @@
 /**
- * Second factors and recovery codes. A code is consumed by one conditional update, so that it is accepted
+ * Authenticator apps and recovery codes. A code is consumed by one conditional update, so that it is accepted
  * once; the writes that add or replace lock the user's row first, like all writes to a user's data.
  */
 
@@ -19,7 +19,7 @@ export function makeSecondFactorStore(options: SealingOptions): SecondFactorStor
   return { ...makeFactors(options), ...makeCodes(options) }
 }
 
-type OfFactors = 'find' | 'has' | 'create' | 'useStep' | 'delete'
+type OfFactors = 'find' | 'has' | 'hasApp' | 'create' | 'useStep' | 'removeApp' | 'delete'
 
 function makeFactors({
   engine,
@@ -37,9 +37,8 @@ function makeFactors({
       if (row === undefined) return null
       return { ...row, userId, secret: new Uint8Array(openFactor(sealer, userId, row.secret)) }
     },
-    async has(userId) {
-      return hasFactor(db, userId)
-    },
+    has: (userId) => hasFactor(db, userId),
+    hasApp: (userId) => hasRow(db, 'second_factors', userId),
     create: ({ userId, secret, at, step, codeHashes }) =>
       write(async (tx) => {
         await demandUser(engine, tx, userId)
@@ -64,11 +63,21 @@ function makeFactors({
           .where(sql<boolean>`created_at = ${moment(createdAt)}`),
       )
     },
+    removeApp: (userId) =>
+      write(async (tx) => {
+        if ((await lockUser(engine, tx, userId)) === null) return false
+        if (!(await deleteApp(tx, userId))) return false
+        await endCodes(tx, userId)
+        return true
+      }),
     delete: (userId) =>
       write(async (tx) => {
         if ((await lockUser(engine, tx, userId)) === null) return false
-        await tx.deleteFrom('recovery_codes').where('user_id', '=', userId).execute()
-        return hasChanged(tx.deleteFrom('second_factors').where('user_id', '=', userId))
+        const hadApp = await deleteApp(tx, userId)
+        const passkeys = tx.deleteFrom('passkeys').where('user_id', '=', userId)
+        const hadPasskey = await hasChanged(passkeys)
+        await endCodes(tx, userId)
+        return hadApp || hadPasskey
       }),
   }
 }
@@ -113,16 +122,40 @@ function makeCodes({ engine, write }: SealingOptions): Pick<SecondFactorStore, O
   }
 }
 
-async function hasFactor(db: Db, userId: UserId): Promise<boolean> {
+/** An app or a passkey. */
+export async function hasFactor(db: Db, userId: UserId): Promise<boolean> {
+  return (await hasRow(db, 'second_factors', userId)) || hasRow(db, 'passkeys', userId)
+}
+
+async function hasRow(
+  db: Db,
+  table: 'second_factors' | 'passkeys',
+  userId: UserId,
+): Promise<boolean> {
   const row = await db
-    .selectFrom('second_factors')
+    .selectFrom(table)
     .select('user_id')
     .where('user_id', '=', userId)
     .executeTakeFirst()
   return row !== undefined
 }
 
-async function putCodes(tx: Db, userId: UserId, hashes: readonly Uint8Array[]): Promise<void> {
+function deleteApp(tx: Db, userId: UserId): Promise<boolean> {
+  return hasChanged(tx.deleteFrom('second_factors').where('user_id', '=', userId))
+}
+
+/** Recovery codes stand in for a second factor: without one they end. */
+export async function endCodes(tx: Db, userId: UserId): Promise<void> {
+  if (await hasFactor(tx, userId)) return
+  await tx.deleteFrom('recovery_codes').where('user_id', '=', userId).execute()
+}
+
+/** Replaces all codes of the user. */
+export async function putCodes(
+  tx: Db,
+  userId: UserId,
+  hashes: readonly Uint8Array[],
+): Promise<void> {
   await tx.deleteFrom('recovery_codes').where('user_id', '=', userId).execute()
   if (hashes.length === 0) return
   await tx

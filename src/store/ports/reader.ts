@@ -14,7 +14,8 @@ export interface StoreReader {
   readonly consumers: Pick<Store['consumers'], 'list' | 'get'>
   readonly usage: Pick<Store['usage'], 'list'>
   readonly sessions: Pick<Store['sessions'], 'findPassword' | 'list'>
-  readonly secondFactors: Pick<Store['secondFactors'], 'has' | 'countCodes'>
+  readonly secondFactors: Pick<Store['secondFactors'], 'has' | 'hasApp' | 'countCodes'>
+  readonly passkeys: Pick<Store['passkeys'], 'list'>
   readonly singleUse: Pick<Store['singleUse'], 'listOpen'>
   readonly auditLog: Pick<Store['auditLog'], 'list'>
 }

@@ -1,6 +1,7 @@
 /**
- * Second factors and recovery codes in the store. A row exists only after its first code was confirmed; the
- * secret is sealed at rest, recovery codes are SHA-256. Whoever consumes a code does so atomically: of two
+ * Second factors and recovery codes in the store: the secret of an authenticator app, beside the passkeys
+ * (passkeys.ts). A row exists only after its first code was confirmed; the secret is sealed at rest, recovery
+ * codes are SHA-256. Whoever consumes a code does so atomically: of two
  * who give the same code at the same time, in one process or in two, one is right.
  */
 
@@ -17,13 +18,15 @@ export interface SecondFactorRow {
 }
 
 export interface SecondFactorStore {
-  /** Null when the user has none. @throws SealError when the secret does not open. */
+  /** The app of the user; null when there is none. @throws SealError when the secret does not open. */
   find(userId: UserId): Promise<SecondFactorRow | null>
-  /** True when the user has one; reads no secret. */
+  /** True when the user has an app or a passkey: the password alone does not sign in. */
   has(userId: UserId): Promise<boolean>
+  /** True when the user has an app; reads no secret. */
+  hasApp(userId: UserId): Promise<boolean>
   /**
-   * Stores a second factor whose code of `step` was confirmed, with its recovery codes. False, with nothing
-   * stored, when the user has one. @throws OwnerGoneError
+   * Stores an app whose code of `step` was confirmed, with recovery codes in place of all former ones. False,
+   * with nothing stored, when the user has one. @throws OwnerGoneError
    */
   create(factor: {
     readonly userId: UserId
@@ -47,6 +50,8 @@ export interface SecondFactorStore {
   useCode(userId: UserId, codeHash: Uint8Array, at: Millis): Promise<boolean>
   /** The number of recovery codes that were not used. */
   countCodes(userId: UserId): Promise<number>
-  /** Removes the second factor and its recovery codes; false when there was none. */
+  /** Removes the app; without a passkey the recovery codes end too. False when there was none. */
+  removeApp(userId: UserId): Promise<boolean>
+  /** Removes the app, all passkeys and the recovery codes; false when there was none. */
   delete(userId: UserId): Promise<boolean>
 }

@@ -19,6 +19,7 @@ import type { LoginStore } from './logins.ts'
 import type { MailStore } from './mails.ts'
 import type { StoreMark } from './meta.ts'
 import type { OAuthStore } from './oauth.ts'
+import type { PasskeyStore } from './passkeys.ts'
 import type { ProgramStore } from './programs.ts'
 import type { SecondFactorStore } from './second-factors.ts'
 import type { SessionStore } from './sessions.ts'
@@ -38,6 +39,7 @@ export interface StoreRows {
   readonly oauth: OAuthStore
   readonly sessions: SessionStore
   readonly secondFactors: SecondFactorStore
+  readonly passkeys: PasskeyStore
   readonly linkings: LinkingStore
   readonly syncs: SyncStore
   readonly ledgers: LedgerStore

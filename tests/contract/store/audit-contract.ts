@@ -205,6 +205,7 @@ export function testFormerAudit(makePlace: () => Promise<Place>): void {
       (action) =>
         !action.startsWith('programs.') &&
         !action.startsWith('consumers.') &&
+        !action.endsWith('-passkey') &&
         !['account.set-shows-balances', 'connections.set-label', 'keys.rotate'].includes(action),
     )
     for (const [index, action] of actions.entries()) {

@@ -4,8 +4,19 @@
  */
 import assert from 'node:assert/strict'
 import { OwnerGoneError } from '#store/failure.ts'
+import { maxPasskeys } from '#store/ports/passkeys.ts'
 import type { Store } from '#store/ports/store.ts'
-import { addLink, addLogin, addUser, newConnection, newKey, now, someHash } from './rows.ts'
+import {
+  addLink,
+  addLogin,
+  addUser,
+  newConnection,
+  newKey,
+  newPasskey,
+  now,
+  someChallenge,
+  someHash,
+} from './rows.ts'
 
 const states = ['active', 'invalidated', 'pending_mfa', 'revoked'] as const
 
@@ -97,5 +108,26 @@ export async function raceCodes(one: Store, other: Store): Promise<void> {
       store.secondFactors.useCode(user.id, hash, now),
     )
     assert.deepEqual((await Promise.all(codes)).filter(Boolean).length, 1)
+  }
+}
+
+/** Both answer the same challenge, and both add passkeys up to the bound: one answer counts, ten are kept. */
+export async function racePasskeys(one: Store, other: Store): Promise<void> {
+  const user = await addUser(one)
+  const made = await Promise.all(
+    Array.from({ length: 14 }, (_, index) =>
+      (index % 2 === 0 ? one : other).passkeys.create(newPasskey(user.id)),
+    ),
+  )
+  assert.equal(made.filter(({ kind }) => kind === 'made').length, maxPasskeys)
+  assert.equal(made.filter((each) => each.kind === 'made' && each.areCodesNew).length, 1)
+  const [row] = await one.passkeys.list(user.id)
+  assert(row !== undefined)
+  for (let round = 1; round <= 5; round += 1) {
+    const challenge = someChallenge()
+    const uses: Promise<boolean>[] = [one, other, one, other].map((store) =>
+      store.passkeys.use(user.id, { passkeyId: row.id, signCount: 0, challenge }, now),
+    )
+    assert.equal((await Promise.all(uses)).filter(Boolean).length, 1)
   }
 }

@@ -18,6 +18,7 @@ import type { ConnectionRow, NewConnection } from '#store/ports/connections.ts'
 import type { KeyRow, NewKey } from '#store/ports/keys.ts'
 import type { LoginRow } from '#store/ports/logins.ts'
 import type { NewOAuthGrant, NewOAuthRow } from '#store/ports/oauth.ts'
+import type { AnsweredChallenge, NewPasskey } from '#store/ports/passkeys.ts'
 import type { SessionRow } from '#store/ports/sessions.ts'
 import type { Store } from '#store/ports/store.ts'
 import type { NewUser, UserRow } from '#store/ports/users.ts'
@@ -74,6 +75,26 @@ export function newKey(userId: UserId, over: Partial<NewKey> = {}): NewKey {
     hash: new Uint8Array(randomBytes(32)),
     createdAt: now,
     expiresAt: null,
+    ...over,
+  }
+}
+
+export const someChallenge = (): AnsweredChallenge => ({
+  hash: someHash(),
+  expiresAt: now + 3_600_000,
+})
+
+export function newPasskey(userId: UserId, over: Partial<NewPasskey> = {}): NewPasskey {
+  return {
+    userId,
+    credentialId: new Uint8Array(randomBytes(32)),
+    publicKey: new Uint8Array(randomBytes(77)),
+    name: 'laptop',
+    signCount: 0,
+    transports: ['internal', 'hybrid'],
+    createdAt: now,
+    challenge: someChallenge(),
+    codeHashes: [someHash(), someHash()],
     ...over,
   }
 }

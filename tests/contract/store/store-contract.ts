@@ -28,6 +28,7 @@ import { testMissed } from './missed-contract.ts'
 import { testNarrowKeys } from './narrow-keys-contract.ts'
 import { testOAuth } from './oauth-contract.ts'
 import { testOpening } from './opening-contract.ts'
+import { testPasskeys } from './passkeys-contract.ts'
 import type { Place, StoreOf } from './place.ts'
 import { testPrograms } from './programs-contract.ts'
 import { testReportedStatus } from './reported-status-contract.ts'
@@ -53,6 +54,7 @@ const parts: Readonly<Record<string, (store: StoreOf) => void>> = {
   programs: testPrograms,
   sessions: testSessions,
   secondFactors: testSecondFactors,
+  passkeys: testPasskeys,
   linkings: testLinkings,
   logins: testLogins,
   connections: testConnections,

@@ -120,6 +120,7 @@ test('a user asked for alone says how they sign in', async () => {
   assert.equal(body.hasPassword, true)
   assert.equal(body.hasSecondFactor, false)
   assert.equal(body.recoveryCodesLeft, 0)
+  assert.deepEqual([body.secondFactors, body.passkeys], [[], 0])
   assert.equal(body.emailConfirmedAt, null)
   const keyOnly = await world.service.createUser()
   assert.equal((await ask('GET', `/admin/users/${keyOnly.id}`)).body.hasPassword, false)

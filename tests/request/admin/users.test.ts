@@ -215,7 +215,10 @@ test('200: users are listed and shown by id and by e-mail address, percent-encod
   const standing = { lastSeenAt: null, connections: { active: 0, broken: 0 } }
   const listed = { data: [{ ...expected, ...standing }], next: null }
   assert.deepEqual((await ask('GET', '/admin/users')).body, listed)
-  const signIn = { hasPassword: false, hasSecondFactor: false, recoveryCodesLeft: 0 }
+  const signIn = {
+    ...{ hasPassword: false, hasSecondFactor: false, recoveryCodesLeft: 0 },
+    ...{ secondFactors: [], passkeys: 0 },
+  }
   for (const name of [id, id.toUpperCase(), email, encodeURIComponent(email.toUpperCase())]) {
     const shown = await ask('GET', `/admin/users/${name}`)
     assert.equal(shown.status, 200, name)

@@ -185,6 +185,7 @@ export async function makeWorld(t: TestContext, options: WorldOptions = {}): Pro
     signInLimit: 30,
     secrets: [new Uint8Array(32)],
     signUp: 'invite',
+    origins: () => ({ base: nowhere, mcp: nowhere, auth: nowhere }),
     sealer: makeSealer([new Uint8Array(32)]),
   })
   const { windows } = kv

@@ -9,6 +9,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { after, before, test } from 'node:test'
 import { request } from 'undici'
 import { type ConnectionId, newId, type SyncRunId } from '#kernel/ids.ts'
+import { newPasskey } from '#tests/contract/store/rows.ts'
 import { startReceiver, until, withStatus } from '#tests/request/webhooks/stage.ts'
 import type { Fields, Jar } from '#tests/support/jar.ts'
 import { totpOf } from '#tests/support/totp.ts'
@@ -71,6 +72,8 @@ async function live(email: string, hook: string): Promise<{ person: Person; jar:
   const { text } = await jar.get(second)
   const secret = /<output name="secret"[^>]*>([^<]*)</.exec(text)?.[1] ?? ''
   await send(jar, second, { code: totpOf(secret, service.clock.now()) })
+  const made = await store.passkeys.create(newPasskey(id))
+  assert.equal(made.kind, 'made')
   await addEvent({ id, email }, row.id)
   const { key } = await service.app.actions.createKey({ actor: { kind: 'operator' } }, id, {})
   const headers = { authorization: `Bearer ${key}` }
@@ -93,6 +96,7 @@ async function addEvent({ id }: Person, connectionId: ConnectionId): Promise<voi
 const owned = [
   ...['users', 'sessions', 'link_attempts', 'api_keys', 'logins', 'connections', 'accounts'],
   ...['oauth_grants', 'oauth_rows', 'syncs', 'sync_runs', 'second_factors', 'recovery_codes'],
+  ...['passkeys', 'used_challenges'],
   ...['ledger_keys', 'ledger_months', 'webhook_endpoints', 'events', 'deliveries', 'attempts'],
   ...['usage_days', 'mailed_links', 'mails', 'audit', 'event_keys'],
 ]

@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type MailedWorld, pathIn, startMailed } from './mailed.ts'
+import { addPasskey, enterByName } from './passkey-world.ts'
 import { connectAgent, signIn } from './world.ts'
 
 let world: MailedWorld
@@ -66,7 +67,7 @@ test('the link can be sent again, a few times an hour; the newest is valid', asy
   assert.equal(location, null)
 })
 
-test('whom the operator made is not asked, and gets notices of a new key and a new agent, each once', async () => {
+test('whom the operator made is not asked, and gets notices of a new key, agent and passkey, each once', async () => {
   const { actions } = world.service.app
   const email = 'made-by-operator@example.test'
   const password = 'correct horse battery'
@@ -84,6 +85,11 @@ test('whom the operator made is not asked, and gets notices of a new key and a n
   assert.match((await world.mailTo(email, 2)).text, /“from above” was made by the operator/)
   await connectAgent(world.service, jar, { name: 'Helpful Harriet' })
   assert.match((await world.mailTo(email, 3)).text, /calls itself “Helpful Harriet”/)
+  const named = await enterByName(world, { id: user.id, email })
+  await addPasskey(world, named, { name: 'phone\u202e' })
+  const notice = await world.mailTo(email, 4)
+  assert.equal(notice.headers.subject, 'A passkey was added to your account')
+  assert.match(notice.text, /“phone” was added.*\n\n.*\n\nhttp:\S+\/settings\n/)
 })
 
 test('an address that is not confirmed gets no notice, and one without an account none at all', async () => {

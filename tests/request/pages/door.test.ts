@@ -77,6 +77,7 @@ async function open(t: TestContext, { passwords = makePasswords(), ...over }: Ov
     signInLimit: 0,
     secrets: [new Uint8Array(32)],
     signUp: 'open',
+    origins: () => bank,
     sealer: makeSealer([new Uint8Array(32)]),
   })
   const byMail = openByMail({ store, clock, windows, signUp: 'open' })

@@ -61,15 +61,26 @@ const forms: Readonly<Record<string, Form>> = {
   '/settings/sessions/end': { back: '/settings' },
   '/settings/sessions/end-others': { back: '/settings' },
   '/settings/delete': { fields: confirmed, isSensitive: true },
+  '/settings/passkeys': { fields: { name: 'laptop' }, isSensitive: true },
+  '/settings/passkeys/{id}/remove': { fields: confirmed, back: '/settings', isSensitive: true },
   '/settings/second-factor': { fields: { code: '123456' }, isSensitive: true },
   '/settings/second-factor/codes': { back: '/settings/second-factor', isSensitive: true },
   '/settings/second-factor/remove': { fields: confirmed, isSensitive: true },
+  '/simplefin/create': { fields: { name: 'budget' }, isSensitive: true },
+  '/simplefin/programs/{id}/revoke': { fields: confirmed, back: '/simplefin/create' },
   '/agents/disconnect': { fields: confirmed, back: '/agents' },
 }
 
 /** Forms that need no session. */
 const ofVisitors = [
-  ...['/sign-in', '/sign-in/code', '/sign-up', '/sign-out', '/invitations/{token}'],
+  ...[
+    '/sign-in',
+    '/sign-in/passkey',
+    '/sign-in/code',
+    '/sign-up',
+    '/sign-out',
+    '/invitations/{token}',
+  ],
   ...['/forgot-password', '/reset-password/{token}', '/confirm-address/{token}'],
 ]
 

@@ -54,6 +54,8 @@ const UserDetails = z
     ...user,
     hasPassword: z.boolean(),
     hasSecondFactor: z.boolean(),
+    secondFactors: z.array(z.enum(['app', 'passkey'])),
+    passkeys: z.int().min(0),
     recoveryCodesLeft: z.int().min(0),
   })
   .meta({ id: 'UserDetails', description: 'A user, and how they sign in.' })
@@ -145,8 +147,8 @@ export const userCalls = {
   resetSecondFactor: {
     route: 'DELETE /admin/users/{user}/second-factor',
     command: 'users reset-second-factor',
-    summary: 'remove the second factor of a user who lost the app and the recovery codes',
-    description: '204 also where there is none.',
+    summary: 'remove the second factor of a user who lost the app, passkeys and recovery codes',
+    description: 'The app, all passkeys and the recovery codes. 204 also where there is none.',
     reply: null,
     errors: ['user_not_found'],
     audit: ['users.reset-second-factor'],

@@ -61,10 +61,12 @@ const onEndpoint =
 const sentences: Sentences = {
   'account.signed-up': () => 'Made this account',
   'account.confirmed': () => 'Confirmed the e-mail address',
-  'account.signed-in': () => 'Signed in',
+  'account.signed-in': ({ passkey = false }) =>
+    passkey ? 'Signed in with a passkey' : 'Signed in',
   'account.signed-out': () => 'Signed out',
   'account.sign-in-refused': ({ refused }) => {
     if (refused === 'code-missing') return 'Gave the right password, and was asked for the code'
+    if (refused === 'passkey') return 'Gave a passkey that is not right, and was refused'
     return `Gave a wrong ${refused === 'code' ? 'code' : 'password'}, and was refused`
   },
   'account.asked-for-password': () => 'Asked for a link to choose a new password',
@@ -75,6 +77,8 @@ const sentences: Sentences = {
   'account.set-name': () => 'Changed the name',
   'account.set-timezone': ({ timezone }) => `Set the time zone to ${timezone}`,
   'account.set-password': () => 'Changed the password, and signed out every other browser',
+  'account.add-passkey': () => 'Added a passkey',
+  'account.remove-passkey': () => 'Removed a passkey',
   'account.set-second-factor': () => 'Switched the second factor on',
   'account.set-shows-balances': ({ showsBalances }) =>
     showsBalances ? 'Chose to see balances at once' : 'Chose to see balances after a press',

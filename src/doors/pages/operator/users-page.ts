@@ -20,7 +20,8 @@ export interface UserSeen {
 
 export interface UserShown extends Omit<UserSeen, 'lastSeenAt' | 'connections'> {
   readonly hasPassword: boolean
-  readonly hasSecondFactor: boolean
+  readonly secondFactors: readonly ('app' | 'passkey')[]
+  readonly passkeys: number
 }
 
 export interface ConnectionSeen {
@@ -66,6 +67,17 @@ function renderUserTable(people: readonly UserSeen[]): Html {
   )
 }
 
+/** How they prove who they are, in words. */
+function describeSignIn({ hasPassword, secondFactors, passkeys }: UserShown): string {
+  if (!hasPassword) return 'not at all: no password is set'
+  const words = {
+    app: 'codes of an app',
+    passkey: passkeys === 1 ? 'a passkey' : `${passkeys} passkeys`,
+  }
+  if (secondFactors.length === 0) return 'with a password alone'
+  return `with a password and a second factor: ${secondFactors.map((kind) => words[kind]).join(', ')}`
+}
+
 export interface UserOptions {
   readonly person: UserShown
   readonly connections: readonly ConnectionSeen[]
@@ -84,7 +96,7 @@ ${doneBox(done)}
 <dt>Plan</dt><dd>${person.plan}, ${person.status}</dd>
 <dt>Since</dt><dd>${renderUtc(person.createdAt)}</dd>
 <dt>Address</dt><dd>${person.emailConfirmedAt === null ? 'not confirmed' : html`confirmed ${renderUtc(person.emailConfirmedAt)}`}</dd>
-<dt>Signs in</dt><dd>${person.hasPassword ? `with a password${person.hasSecondFactor ? ' and a second factor' : ''}` : 'not at all: no password is set'}</dd>
+<dt>Signs in</dt><dd>${describeSignIn(person)}</dd>
 <dt>Browsers</dt><dd>${sessions}</dd>
 </dl>
 <h2>Connections</h2>

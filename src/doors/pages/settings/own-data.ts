@@ -1,7 +1,7 @@
 /**
- * Everything that is stored about a person, as one JSON file: the account and its sessions, connections with
- * their accounts, keys, programs, endpoints, consumers, agents and the activity. It holds no secret and no
- * money: secrets are stored as hashes or sealed, and money is not stored.
+ * Everything that is stored about a person, as one JSON file: the account, its passkeys and sessions,
+ * connections with their accounts, keys, programs, endpoints, consumers, agents and the activity. It holds no
+ * secret and no money: secrets are stored as hashes or sealed, and money is not stored.
  */
 import { toIso } from '#kernel/time.ts'
 import type { AuditRow } from '#store/ports/audit.ts'
@@ -56,6 +56,9 @@ async function describeAccount({ store, sessions }: PagesContext, user: UserRow)
     createdAt: toIso(user.createdAt),
     emailConfirmedAt: iso(user.emailConfirmedAt),
     secondFactor: hasSecondFactor,
+    passkeys: (await store.passkeys.list(user.id)).map(({ name, createdAt, lastUsedAt }) => {
+      return { name, createdAt: toIso(createdAt), lastUsedAt: iso(lastUsedAt) }
+    }),
     sessions: (await sessions.list(user.id)).map(({ agent, address, createdAt, lastSeenAt }) => {
       return { agent, address, createdAt: toIso(createdAt), lastSeenAt: toIso(lastSeenAt) }
     }),

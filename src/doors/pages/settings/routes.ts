@@ -17,6 +17,7 @@ import {
 } from '../signed-in.ts'
 import { addDeleteRoutes } from './delete-routes.ts'
 import { writeOwnData } from './own-data.ts'
+import { addPasskeyRoutes } from './passkey-routes.ts'
 import { addSecondFactorRoutes } from './second-factor-routes.ts'
 import { renderSettings, type SettingsDraft, settingsDone } from './settings-page.ts'
 
@@ -24,6 +25,7 @@ const path = '/settings'
 
 export function addSettingsRoutes(scope: FastifyInstance, context: PagesContext): void {
   addSecondFactorRoutes(scope, context)
+  addPasskeyRoutes(scope, context)
   addDeleteRoutes(scope, context)
   addPage(scope, context, { path }, (turn) => showSettings(context, turn))
   addPage(scope, context, { path: `${path}/download` }, async ({ visit, reply }) =>
@@ -55,7 +57,7 @@ async function showSettings(
   turn: SignedInRequest,
   problems: Partial<SettingsDraft> = {},
 ): Promise<FastifyReply> {
-  const { store, sessions } = context
+  const { store, sessions, signIns, clock } = context
   const { reply, visit } = turn
   const typed = readKept(context, turn)
   const { user, session, formToken } = visit
@@ -75,6 +77,10 @@ async function showSettings(
       ...problems,
     },
     hasSecondFactor,
+    hasApp: hasSecondFactor && (await store.secondFactors.hasApp(user.id)),
+    passkeys: await store.passkeys.list(user.id),
+    passkeyHome: signIns.passkeys.home(),
+    now: clock.now(),
     codesLeft: hasSecondFactor ? await store.secondFactors.countCodes(user.id) : 0,
     sessions: await sessions.list(user.id),
     done: readDone(context, reply, settingsDone),

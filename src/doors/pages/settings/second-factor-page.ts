@@ -38,19 +38,21 @@ export interface SecondFactorOptions {
   readonly codesLeft: number
   /** Another page has switched it on while this one was open. */
   readonly wasOn: boolean
+  readonly hasApp: boolean
+  readonly hasPasskeys: boolean
 }
 
 export function renderSecondFactor(options: SecondFactorOptions): Html {
-  const { formToken, codes, codesLeft, wasOn } = options
+  const { formToken, codes, codesLeft, wasOn, hasApp, hasPasskeys } = options
   return html`<h1>Second factor</h1>
 ${wasOn && html`<p class="alert" role="alert">The second factor is on already; nothing was changed. If you did not do this in another page, switch it off and set it up again.</p>`}
 ${codes.length > 0 && renderCodes(codes)}
-<p>The second factor is <strong>on</strong>: signing in needs your password and a code.</p>
+<p>The second factor is <strong>on</strong>: signing in needs ${hasPasskeys ? `a passkey, or your password and a ${hasApp ? 'code' : 'recovery code'}` : 'your password and a code'}.</p>
 <h2>Recovery codes</h2>
-<p>${codesLeft === 0 ? 'None is left.' : codesLeft === 1 ? 'One is left.' : html`${codesLeft} are left.`} Each signs you in once, when you do not have the app.</p>
+<p>${codesLeft === 0 ? 'None is left.' : codesLeft === 1 ? 'One is left.' : html`${codesLeft} are left.`} Each signs you in once, when you do not have the ${hasApp ? 'app' : 'passkey'}.</p>
 <div class="actions">
 <form method="post" action="/settings/second-factor/codes">${hidden('token', formToken)}<button type="submit" class="secondary outline">Make new recovery codes</button></form>
-${leadingButton('/settings/second-factor/remove', 'Switch off', { look: 'outline danger' })}
+${hasApp ? leadingButton('/settings/second-factor/remove', 'Switch off', { look: 'outline danger' }) : leadingButton('/settings/second-factor/app', 'Set up an authenticator app', { look: 'secondary outline' })}
 </div>
 <p><a href="/settings">Back to the settings</a></p>`
 }
@@ -66,15 +68,18 @@ function renderCodes(codes: readonly string[]): Html {
 
 export interface RemoveFactorOptions {
   readonly formToken: string
+  /** They stay, and so does the second factor. */
+  readonly hasPasskeys: boolean
   readonly message: string | null
   readonly isRefused: boolean
 }
 
 /** The confirmation before the second factor is switched off. */
-export function renderRemoveFactor({ formToken, message, isRefused }: RemoveFactorOptions): Html {
+export function renderRemoveFactor(options: RemoveFactorOptions): Html {
+  const { formToken, hasPasskeys, message, isRefused } = options
   return html`<article class="card">
 <h1>Switch off the second factor?</h1>
-<p>From then on, your password alone signs you in. The recovery codes end too.</p>
+${hasPasskeys ? html`<p>The authenticator app ends. Your passkeys and recovery codes stay: the password alone still does not sign you in.</p>` : html`<p>From then on, your password alone signs you in. The recovery codes end too.</p>`}
 ${alertBox(message)}
 <form method="post" action="/settings/second-factor/remove" novalidate>
 ${hidden('token', formToken)}

@@ -1,4 +1,7 @@
-/** A person's second factor: set up, recovery codes, switched off, all within ten minutes of the password. */
+/**
+ * A person's second factor, beside passkeys: set up, recovery codes, switched off, all within ten minutes of
+ * the password.
+ */
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { setUpLifeSeconds } from '#auth/sign-in/second-factor.ts'
 import { unreachable } from '#kernel/unreachable.ts'
@@ -17,6 +20,7 @@ import { renderRemoveFactor, renderSecondFactor, renderSetUp } from './second-fa
 
 const path = '/settings/second-factor'
 const removal = `${path}/remove`
+const setUpPath = `${path}/app`
 
 export function addSecondFactorRoutes(scope: FastifyInstance, context: PagesContext): void {
   addPage(scope, context, { path }, (turn) => showState(context, turn))
@@ -24,10 +28,17 @@ export function addSecondFactorRoutes(scope: FastifyInstance, context: PagesCont
   addForm(scope, context, { path: `${path}/codes`, returnTo: path, isSensitive: true }, (turn) =>
     renewCodes(context, turn),
   )
+  // A person with passkeys alone adds an app.
+  addPage(scope, context, { path: setUpPath }, async (turn) => {
+    const { visit, reply } = turn
+    if (!visit.session.isFresh) return toSignIn(reply, setUpPath)
+    if (await context.store.secondFactors.hasApp(visit.user.id)) return reply.redirect(path, 303)
+    return showSetUp(context, turn, { message: null, isRefused: false })
+  })
   addPage(scope, context, { path: removal }, async (turn) => {
     const { visit, reply } = turn
     if (!visit.session.isFresh) return toSignIn(reply, removal)
-    if (!(await context.store.secondFactors.has(visit.user.id))) {
+    if (!(await context.store.secondFactors.hasApp(visit.user.id))) {
       return reply.redirect('/settings', 303)
     }
     return showRemoval(context, turn, { message: null, isRefused: false })
@@ -48,6 +59,8 @@ async function showState(context: PagesContext, turn: SignedInRequest): Promise<
     formToken,
     codes: shown === null ? [] : shown.secret.split(' '),
     codesLeft: await store.secondFactors.countCodes(user.id),
+    hasApp: await store.secondFactors.hasApp(user.id),
+    hasPasskeys: (await store.passkeys.list(user.id)).length > 0,
     wasOn: readDone(context, reply, { already: true }) !== null,
   })
   return context.show(reply, visit, { title: 'Second factor', body })
@@ -110,12 +123,13 @@ async function renewCodes(context: PagesContext, turn: FormTurn): Promise<Fastif
   return reply.redirect(path, 303)
 }
 
-function showRemoval(
+async function showRemoval(
   context: PagesContext,
   { reply, visit }: SignedInRequest,
   problem: { readonly message: string | null; readonly isRefused: boolean },
-): FastifyReply {
-  const body = renderRemoveFactor({ formToken: visit.formToken, ...problem })
+): Promise<FastifyReply> {
+  const hasPasskeys = (await context.store.passkeys.list(visit.user.id)).length > 0
+  const body = renderRemoveFactor({ formToken: visit.formToken, hasPasskeys, ...problem })
   return context.show(reply, visit, { title: 'Switch off the second factor?', body })
 }
 
@@ -127,8 +141,10 @@ async function switchOff(context: PagesContext, turn: FormTurn): Promise<Fastify
   const input = { code: form.get('code') ?? '' }
   const result = await signIns.secondFactors.switchOff(toBy(visit), input, source)
   switch (result.kind) {
-    case 'in':
-      return reply.redirect('/settings?done=switched-off', 303)
+    case 'in': {
+      const isOn = await context.store.secondFactors.has(visit.user.id)
+      return reply.redirect(`/settings?done=${isOn ? 'app-removed' : 'switched-off'}`, 303)
+    }
     case 'none':
       return reply.redirect('/settings', 303)
     case 'slow_down':

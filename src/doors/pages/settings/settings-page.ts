@@ -1,4 +1,7 @@
-/** The settings: name, time zone, password, second factor, sessions, end of the account. Rendering only. */
+/**
+ * The settings: name, time zone, password, passkeys, second factor, sessions, end of the account. Rendering
+ * only.
+ */
 import type { SessionId } from '#kernel/ids.ts'
 import type { SessionRow } from '#store/ports/sessions.ts'
 import type { UserRow } from '#store/ports/users.ts'
@@ -8,6 +11,7 @@ import { alertBox, doneBox, field, hidden } from '../layout.ts'
 import { renderMoment } from '../moments.ts'
 import { table } from '../table.ts'
 import { describeAgent } from './agent-words.ts'
+import { type PasskeyListOptions, renderPasskeys } from './passkeys-page.ts'
 
 export type ProfileField = 'name' | 'timezone'
 export type PasswordField = 'password' | 'newPassword'
@@ -27,15 +31,17 @@ export const settingsDone = {
   password: 'The password is changed. Every other browser is signed out.',
   ended: 'Signed out there.',
   'switched-off': 'The second factor is off: your password alone signs you in.',
+  'app-removed': 'The authenticator app is removed. Your passkeys stay.',
+  passkey: 'The passkey is added.',
+  'passkey-removed': 'The passkey is removed.',
 } as const
 
-export interface SettingsOptions {
+export interface SettingsOptions extends PasskeyListOptions {
   readonly user: UserRow
   readonly draft: SettingsDraft
-  /** IANA name of the person's zone. */
-  readonly zone: string
   readonly formToken: string
   readonly hasSecondFactor: boolean
+  readonly hasApp: boolean
   readonly codesLeft: number
   readonly sessions: readonly SessionRow[]
   /** The session of this browser. */
@@ -50,6 +56,7 @@ ${doneBox(done && settingsDone[done])}
 <p>Signed in as <strong>${options.user.email}</strong>.</p>
 ${renderProfile(options)}
 ${renderPassword(options)}
+${renderPasskeys(options)}
 ${renderFactor(options)}
 ${renderSessions(options)}
 <h2>Your data</h2>
@@ -89,10 +96,11 @@ ${field({ name: 'newPassword', label: 'New password', type: 'password', autocomp
 </form>`
 }
 
-function renderFactor({ hasSecondFactor, codesLeft }: SettingsOptions): Html {
+function renderFactor({ hasSecondFactor, hasApp, codesLeft, passkeys }: SettingsOptions): Html {
   const left = codesLeft === 1 ? 'one recovery code is' : html`${codesLeft} recovery codes are`
+  const kinds = [...(hasApp ? ['an app'] : []), ...(passkeys.length > 0 ? ['passkeys'] : [])]
   return html`<h2>Second factor</h2>
-${hasSecondFactor ? html`<p>It is <strong>on</strong>; ${left} left. <a href="/settings/second-factor">Recovery codes, or switch it off</a></p>` : html`<p>It is off: your password alone signs you in. <a href="/settings/second-factor">Set it up</a></p>`}`
+${hasSecondFactor ? html`<p>It is <strong>on</strong>, with ${kinds.join(' and ')}; ${left} left. <a href="/settings/second-factor">Recovery codes${hasApp ? ', or switch it off' : ' and authenticator app'}</a></p>` : html`<p>It is off: your password alone signs you in. <a href="/settings/second-factor">Set it up</a></p>`}`
 }
 
 /** This one and the last seen others; a page stays small. */

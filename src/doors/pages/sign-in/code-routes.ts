@@ -1,12 +1,13 @@
 /**
- * The second step of a sign-in: the code of the second factor. The note of the first step crosses over in a
- * cookie; without a valid one the sign-in begins again.
+ * The second step of a sign-in: the code of the second factor, or a passkey. The note of the first step
+ * crosses over in a cookie; without a valid one the sign-in begins again.
  */
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { noteLifeSeconds } from '#auth/sign-in/code-step.ts'
 import type { PagesContext } from '../context.ts'
 import { formOf, localPath, toSignIn } from '../forms.ts'
-import { renderCode } from './code-page.ts'
+import { readPasskeyForm, refusedPasskey, staleText } from '../passkey-form.ts'
+import { renderCode, titleOfStep } from './code-page.ts'
 import {
   askToRetry,
   type Coming,
@@ -35,20 +36,32 @@ const refusedText = 'That code is wrong or was used already. Wait for the next o
 export function addCodeForm(scope: FastifyInstance, context: PagesContext): void {
   const { signIns, cookies, visits } = context
 
+  /** What the person can give; null: their password was not given in this browser just now. */
+  const readChoice = ({ request, visit }: Coming) =>
+    signIns.readSecondChoice(cookies.sealed(request, 'code'), {
+      binding: visit.formToken,
+      host: request.headers.host,
+    })
+
   async function show(
-    { request, reply, visit }: Coming,
+    coming: Coming,
     returnTo: string,
     problem: { readonly message: string | null; readonly isRefused: boolean },
   ): Promise<FastifyReply> {
+    const { request, reply, visit } = coming
+    const choice = await readChoice(coming)
+    if (choice === null) return toSignIn(reply, returnTo)
     const agent = await waitingAgent(context, request, reply, returnTo)
-    const body = renderCode({ formToken: visit.formToken, returnTo, agent, ...problem })
-    return context.show(reply, visit, { title: 'Enter your code', body })
+    const { formToken } = visit
+    const passkeyHome = signIns.passkeys.home()
+    const body = renderCode({ formToken, returnTo, agent, choice, passkeyHome, ...problem })
+    return context.show(reply, visit, { title: titleOfStep(choice), body })
   }
 
   scope.get<WithReturn>(path, async (request, reply) => {
     const visit = await visits.begin(request, reply)
     const returnTo = returnOf(request)
-    if (!signIns.awaitsCode(cookies.sealed(request, 'code'), visit.formToken)) {
+    if ((await readChoice({ request, reply, visit })) === null) {
       return visit.session?.isFresh === true
         ? reply.redirect(returnTo, 303)
         : toSignIn(reply, returnTo)
@@ -62,8 +75,11 @@ export function addCodeForm(scope: FastifyInstance, context: PagesContext): void
     if (visit === null) return context.refusePost(request, reply)
     const returnTo = localPath(form.get('return'))
     const coming = { request, reply, visit }
+    const given = form.has('credential')
+      ? { passkey: readPasskeyForm(form) }
+      : { code: form.get('code') ?? '' }
     const result = await signIns.giveCode(
-      { note: cookies.sealed(request, 'code'), code: form.get('code') ?? '' },
+      { note: cookies.sealed(request, 'code'), ...given },
       { address: visit.address, browser: cookies.browser(request), binding: visit.formToken },
     )
     if (result.kind === 'expired') {
@@ -77,7 +93,13 @@ export function addCodeForm(scope: FastifyInstance, context: PagesContext): void
     if (result.kind === 'slow_down' || result.kind === 'busy') {
       return show(coming, returnTo, { message: askToRetry(reply, result), isRefused: false })
     }
+    if (result.kind === 'stale') {
+      reply.code(400)
+      return show(coming, returnTo, { message: staleText, isRefused: false })
+    }
     reply.code(401)
-    return show(coming, returnTo, { message: refusedText, isRefused: true })
+    return 'passkey' in given
+      ? show(coming, returnTo, { message: refusedPasskey, isRefused: false })
+      : show(coming, returnTo, { message: refusedText, isRefused: true })
   })
 }

@@ -8,18 +8,16 @@ import { isSignedIn, type Visit } from '../visit.ts'
 import { addCodeForm, askForCode } from './code-routes.ts'
 import { askToRetry, enter, returnOf, type WithReturn, waitingAgent } from './entering.ts'
 import { showNoSignUp } from './no-sign-up.ts'
-import {
-  renderSignIn,
-  renderSignUp,
-  type SignInOptions,
-  type SignUpOptions,
-} from './sign-in-page.ts'
+import { addPasskeySignIn } from './passkey-routes.ts'
+import { showSignIn } from './show-sign-in.ts'
+import { renderSignUp, type SignUpOptions } from './sign-in-page.ts'
 
 /** One text for every refusal, so that it does not reveal whether the account exists. */
 const refusedText = 'The e-mail address or the password is wrong.'
 
 export function addSignInRoutes(scope: FastifyInstance, context: PagesContext): void {
   addSignInForm(scope, context)
+  addPasskeySignIn(scope, context)
   addCodeForm(scope, context)
   addSignUpForm(scope, context)
   addSignOutRoute(scope, context)
@@ -28,30 +26,15 @@ export function addSignInRoutes(scope: FastifyInstance, context: PagesContext): 
 function addSignInForm(scope: FastifyInstance, context: PagesContext): void {
   const { signIns, cookies, visits } = context
 
-  async function show(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    visit: Visit,
-    options: Pick<SignInOptions, 'returnTo' | 'email' | 'message' | 'isRefused'>,
-  ): Promise<FastifyReply> {
-    const again = visit.user !== null
-    const body = renderSignIn({
-      ...options,
-      agent: await waitingAgent(context, request, reply, options.returnTo),
-      email: visit.user?.email ?? options.email,
-      formToken: visit.formToken,
-      again,
-      isInterrupted: context.interrupted.isInterrupted(request, options.returnTo),
-      signUpIsOpen: signIns.signUpIsOpen,
-    })
-    return context.show(reply, visit, { title: again ? 'Confirm it is you' : 'Sign in', body })
-  }
-
   scope.get<WithReturn>('/sign-in', async (request, reply) => {
     const visit = await visits.begin(request, reply)
     const returnTo = returnOf(request)
     if (visit.session?.isFresh === true) return reply.redirect(returnTo, 303)
-    return show(request, reply, visit, { returnTo, email: '', message: null, isRefused: false })
+    return showSignIn(
+      context,
+      { request, reply, visit },
+      { returnTo, email: '', message: null, isRefused: false },
+    )
   })
 
   scope.post('/sign-in', async (request, reply) => {
@@ -69,10 +52,18 @@ function addSignInForm(scope: FastifyInstance, context: PagesContext): void {
     const { email } = given
     if (result.kind === 'slow_down' || result.kind === 'busy') {
       const message = askToRetry(reply, result)
-      return show(request, reply, visit, { returnTo, email, message, isRefused: false })
+      return showSignIn(
+        context,
+        { request, reply, visit },
+        { returnTo, email, message, isRefused: false },
+      )
     }
     reply.code(401)
-    return show(request, reply, visit, { returnTo, email, message: refusedText, isRefused: true })
+    return showSignIn(
+      context,
+      { request, reply, visit },
+      { returnTo, email, message: refusedText, isRefused: true },
+    )
   })
 }
 

@@ -1,7 +1,9 @@
 /** Sign-in and sign-up. Rendering only. */
+import type { PasskeyRequest } from '#auth/sign-in/passkeys/requests.ts'
 import type { SignUpField } from '#auth/sign-in/sign-ins.ts'
 import { foreignText, type Html, html } from '../html.ts'
 import { alertBox, field, hidden, timezoneField } from '../layout.ts'
+import { renderPasskeyPlace } from '../passkey-form.ts'
 
 /** Names the agent that sent this browser here, by the name that it gives itself. */
 export function renderWaitingAgent(agent: string | null, next: string): Html | null {
@@ -32,6 +34,8 @@ export interface SignInOptions {
   /** The form that led here was not carried out. */
   readonly isInterrupted: boolean
   readonly signUpIsOpen: boolean
+  /** Null: passkeys do not work on this page. */
+  readonly passkey: PasskeyRequest | null
 }
 
 export function renderSignIn(options: SignInOptions): Html {
@@ -52,8 +56,21 @@ ${field({ name: 'password', label: 'Password', type: 'password', autocomplete: '
 <p><a href="/forgot-password">Forgot your password?</a></p>
 ${!options.again && options.signUpIsOpen && html`<p>New here? <a href="${signUp}">Create an account</a>.</p>`}
 ${!options.again && !options.signUpIsOpen && html`<p><small>Accounts are made by the operator of this server.</small></p>`}
+${options.passkey !== null && renderPasskey(options, options.passkey)}
 </article>`
 }
+
+function renderPasskey({ formToken, returnTo }: SignInOptions, request: PasskeyRequest): Html {
+  return renderPasskeyPlace({
+    request,
+    path: passkeyPath,
+    fields: { token: formToken, return: returnTo },
+    label: 'Use a passkey',
+  })
+}
+
+/** Where a passkey is given in place of the password. */
+export const passkeyPath = '/sign-in/passkey'
 
 export interface SignUpOptions {
   readonly formToken: string
