@@ -158,7 +158,8 @@ async function meet(
       const isKept = identity.isClaimed === true || identity.needsConsent === true
       const claimed = isKept ? await saveClaimed(options, by, login) : null
       const unsaved = claimed === null ? { ...toUnsaved(identity), userId } : toLogin(claimed.row)
-      return { identity, claimed, discovered: await adapter.discover(unsaved, call) }
+      const discovered = await adapter.discover(unsaved, { ...call, isAnew: true })
+      return { identity, claimed, discovered }
     })
   } catch (error) {
     if (error instanceof LoginTakenError) throw apiError('login_taken', { cause: error })

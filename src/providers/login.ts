@@ -16,6 +16,13 @@ export interface CallContext {
   readonly onAnswer?: () => void
   /** Absent: no person is known to be present. Present: what is kept is read anew (reading R36). */
   readonly person?: PersonPresent
+  /** What is kept is read anew, although no person is present: credentials are being linked. */
+  readonly isAnew?: true
+}
+
+/** Of it, what does not read anew. */
+export function keepsReadings({ person: _, isAnew: __, ...call }: CallContext): CallContext {
+  return call
 }
 
 /** The credentials of one person at one provider; several connections may share them. */

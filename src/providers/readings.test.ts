@@ -44,12 +44,12 @@ function start({ processes = 1, leases = makeMemoryLeases() as LeaseStore } = {}
   )
   let answer: () => Promise<Uint8Array> = async () => Buffer.from(`reading ${reads.length}`)
   const get = async (
-    options: Partial<CallContext> & { process?: number; version?: number } = {},
+    options: Partial<CallContext> & { process?: number; secret?: string } = {},
   ) => {
-    const { process = 0, version = 1, ...over } = options
+    const { process = 0, secret = login.secret, ...over } = options
     const reading = await all[process]?.get({
       name: 'all',
-      login: { ...login, version },
+      login: { ...login, secret },
       maxAgeMs: hourMs,
       call: call(over),
       read(given) {
@@ -95,6 +95,13 @@ test('R36: a press of the person reads anew, and everybody has what it brought',
   assert.deepEqual(reads[1]?.person, person)
 })
 
+test('R36: a link reads anew, and what it brought serves the login that is stored then', async () => {
+  const { get } = start()
+  await get()
+  assert.equal(await get({ isAnew: true }), 'reading 2')
+  assert.equal(await get(), 'reading 2')
+})
+
 test('R36: a press that waits for another process has what that one reads meanwhile', async () => {
   const { get, reads, answerWith } = start({ processes: 2 })
   const { promise, resolve } = Promise.withResolvers<Uint8Array>()
@@ -110,7 +117,7 @@ test('R36: a press that waits for another process has what that one reads meanwh
 test('a reading of earlier credentials is not used', async () => {
   const { get } = start()
   await get()
-  assert.equal(await get({ version: 2 }), 'reading 2')
+  assert.equal(await get({ secret: 'another' }), 'reading 2')
 })
 
 test('a reading that begins after now, because the clock was set back, is not used', async () => {

@@ -25,7 +25,7 @@ export interface ReadingName {
 }
 
 export interface ReadingRequest extends ReadingName {
-  /** With a person, what is kept is not new enough: their press reads again. */
+  /** With a person, or where it says so, what is kept is not new enough: it is read again. */
   readonly call: CallContext
   /**
    * Reads from the provider. Its call is not aborted when callers leave, only when the process stops: the
@@ -90,7 +90,7 @@ export function makeReadings(options: ReadingsOptions): Readings {
     const { call, maxAgeMs } = asked
     const name = toKept(asked)
     const { key } = name
-    const isPress = call.person !== undefined
+    const isPress = isReadAnew(call)
     const oldest = clock.now() - (isPress ? 0 : maxAgeMs)
     for (let waits = 0; ; waits += 1) {
       call.signal.throwIfAborted()
@@ -140,7 +140,7 @@ async function fly(
   if (lease === null) return null
   try {
     // Another process may have read since this one looked.
-    const found = call.person === undefined ? await kept.find(key, oldest) : null
+    const found = isReadAnew(call) ? null : await kept.find(key, oldest)
     if (found !== null) return found
     const readAt = clock.now()
     const reading = { body: await read({ ...call, signal: stop }), readAt }
@@ -171,9 +171,15 @@ async function join(flight: Flight, signal: AbortSignal): Promise<KeptReading | 
 
 const hashSecret = (secret: string): string => hash('sha256', secret, 'base64url')
 
-/** Readings of earlier credentials are never found again. Names of one owner belong together. */
+const isReadAnew = ({ person, isAnew }: CallContext): boolean =>
+  person !== undefined || isAnew === true
+
+/**
+ * By the secret: the reading of a link is that of the login as it is stored then, and readings of earlier
+ * credentials are never found again. Names of one owner belong together.
+ */
 function toKept({ login, name }: ReadingName): KeptName {
   const part = hashSecret(login.secret ?? '')
   const owner = login.userId ?? part
-  return { key: `reading:{${owner}}:${login.id}:${login.version}:${name}`, owner, part }
+  return { key: `reading:{${owner}}:${part}:${name}`, owner, part }
 }

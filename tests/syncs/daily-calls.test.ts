@@ -67,3 +67,22 @@ test('R36: a dashboard that asks every five minutes, an agent with forty calls a
   const told = [...sandbox.enablebanking.requests, ...sandbox.simplefin.requests]
   assert.ok(told.every(({ headers }) => headers['psu-ip-address'] === undefined))
 })
+
+test('R36: the reading of a link serves the first requests, and the same token pasted again reads anew', async (t) => {
+  const service = await startService()
+  t.after(() => service.close())
+  const { sandbox } = service
+  const user = await service.createUser()
+  const count = () =>
+    sandbox.simplefin.requests.filter(({ path }) => path.endsWith('/accounts')).length
+  const [connection] = await service.link(user, 'healthy', 'simplefin')
+  assert.ok(connection !== undefined)
+  assert.equal(count(), 1)
+  const ids = (await service.accounts(user)).map(({ id }) => id).join(',')
+  assert.equal((await service.get(`/v1/balances?accountIds=${ids}`, user)).status, 200)
+  const rows = await service.get(`/v1/transactions?connectionId=${connection.id}`, user)
+  assert.equal(rows.status, 200)
+  assert.equal(count(), 1)
+  await service.link(user, 'healthy', 'simplefin')
+  assert.equal(count(), 2)
+})

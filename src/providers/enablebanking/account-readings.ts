@@ -6,6 +6,7 @@
 import { hash } from 'node:crypto'
 import { addDays, getZone, type Millis, toMicros } from '#kernel/time.ts'
 import { UpstreamError } from '../failure.ts'
+import { keepsReadings } from '../login.ts'
 import type { CallContext, CallsLeft, Login } from '../port.ts'
 import { applicationOf, type Reach, readOpenSession } from './consent.ts'
 import { goneCodes, malformed, periodCodes, RefusedError, unavailable } from './failures.ts'
@@ -225,9 +226,8 @@ function narrow({ reach }: Asked, { from, isWhole }: Reachback, border: string |
 }
 
 async function keepBorder({ reach, login, account, call }: Asked, from: string): Promise<void> {
-  const { person: _, ...rest } = call
   const read = async () => Buffer.from(from)
-  await reach.readings.get({ ...nameBorder(login, account), call: rest, read })
+  await reach.readings.get({ ...nameBorder(login, account), call: keepsReadings(call), read })
 }
 
 const todayOf = ({ clock }: Reach): string => utc.dayOf(toMicros(clock.now()))

@@ -4,6 +4,7 @@
  */
 import { type Millis, toIso } from '#kernel/time.ts'
 import { UpstreamError } from '../failure.ts'
+import { keepsReadings } from '../login.ts'
 import type { CallContext, DiscoveredConnection, Login } from '../port.ts'
 import { findReadAt, readBalances, readRows } from './account-readings.ts'
 import { applicationOf, judgeStatus, type Reach, readSession } from './consent.ts'
@@ -103,8 +104,7 @@ async function findCurrency(
   if (account.currency !== null) return account.currency
   if (call.person === undefined) return null
   try {
-    const { person: _, ...later } = call
-    return currencyOf((await readBalances(reach, login, account, later)).value)
+    return currencyOf((await readBalances(reach, login, account, keepsReadings(call))).value)
   } catch (error) {
     if (error instanceof UpstreamError) return null
     throw error

@@ -7,6 +7,7 @@ import type { Balance } from '#contract/resources.ts'
 import { type Millis, toIso } from '#kernel/time.ts'
 import type { InstallationAccess } from '../credentials.ts'
 import { UpstreamError } from '../failure.ts'
+import { keepsReadings } from '../login.ts'
 import type {
   AccountRef,
   BalanceQuery,
@@ -61,7 +62,7 @@ export function makeEnableBanking(options: EnableBankingOptions): BankingAdapter
       void (await readOpenSession(reach, login, call)),
     callsLeft: (login) => findCallsLeft(reach, login),
     async listAlive(login, call): Promise<readonly DiscoveredConnection['upstreamId'][]> {
-      const found = await discover(reach, login, withoutPerson(call))
+      const found = await discover(reach, login, keepsReadings(call))
       return found.flatMap(({ status, upstreamId: id }) => (status === 'active' ? [id] : []))
     },
     balances: (query, call) => readAll(reach, query, call),
@@ -72,8 +73,6 @@ export function makeEnableBanking(options: EnableBankingOptions): BankingAdapter
     close: () => client.close(),
   }
 }
-
-const withoutPerson = ({ person: _, ...call }: CallContext): CallContext => call
 
 /**
  * An account that cannot be read is left out, so that the others have their balances. Where none can be read,

@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict'
 import { z } from 'zod'
 import { addDays, getZone } from '#kernel/time.ts'
+import { keepsReadings } from '../login.ts'
 import type {
   AccountRef,
   CallContext,
@@ -55,8 +56,7 @@ export function makeTransactionReader(reach: Reach): RowReader<TransactionPage> 
     const until = isFirst ? firstDay(query) : Place.parse(JSON.parse(cursor)).until
     const kept = keptAccountOf(query.login, account.upstreamId)
     // A press reads anew where a list begins, not again for each of its pages.
-    const { person: _, ...later } = call
-    const asked = isFirst ? call : later
+    const asked = isFirst ? call : keepsReadings(call)
     const { value, readAt } = await readRows(reach, query.login, kept, asked)
     const { rows, count, until: next } = sliceKeptRows(value, { until, isFirst }, pageSize)
     const held: Held = {

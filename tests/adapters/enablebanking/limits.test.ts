@@ -135,6 +135,20 @@ test('at linking the bank gives all it has, and the person’s own visit reads i
   )
 })
 
+test('R36: what a link reads with its person serves the requests that come meanwhile and later', async () => {
+  await using ground = await makeGround()
+  const login = await link(ground, 'history')
+  await ground.adapter.discover(login, press)
+  // A login that is stored has another version, and the same secret.
+  const stored = { ...login, version: login.version + 1 }
+  const query = await queryFor(ground, stored, everything)
+  const { rows } = await walk(ground.adapter, query)
+  assert.equal(rows.length, 5_400)
+  const lists = ground.server.requests.filter(({ path }) => path.endsWith('/transactions'))
+  assert.equal(lists.filter((one) => !one.query.has('continuation_key')).length, 1)
+  assert.ok(lists.every(({ headers }) => headers['psu-ip-address'] === browser.address))
+})
+
 for (const period of ['bare', 'detail'] as const) {
   test(`a period that the bank refuses is narrowed once, and remembered (${period})`, async () => {
     await using ground = await makeGround()
