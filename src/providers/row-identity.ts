@@ -21,7 +21,7 @@ export interface RowIdentity {
   /**
    * The id of the next row with this content: `<provider>_tx_` and 26 letters and digits (130 bits). Equal
    * rows are numbered in the order in which they are given, so all rows of a day must be given to one
-   * identity, in the order of the bank.
+   * identity, in an order that is the same at every read (`toFixedOrder`).
    */
   next(content: RowContent): string
 }
@@ -41,6 +41,32 @@ export function makeRowIdentity(provider: Provider, userId: UserId): RowIdentity
       return `${provider}_tx_${toText(digest)}`
     },
   }
+}
+
+type ToPlace<Row> = (row: Row) => readonly (string | number | null | undefined)[]
+
+/**
+ * The same rows in an order that the provider has no part in: equal rows that differ in what is no part of
+ * their identity keep their numbers at every read.
+ */
+export function toFixedOrder<Row>(rows: readonly Row[], toPlace: ToPlace<Row>): readonly Row[] {
+  return rows
+    .map((row) => ({ row, place: JSON.stringify(toPlace(row)) }))
+    .toSorted((one, other) => (one.place < other.place ? -1 : one.place > other.place ? 1 : 0))
+    .map(({ row }) => row)
+}
+
+/** What `name` gives each row, in the order of the rows; it is called in the fixed order. */
+export function nameInOrder<Row, Name>(
+  rows: readonly Row[],
+  toPlace: ToPlace<Row>,
+  name: (row: Row) => Name,
+): readonly (readonly [Row, Name])[] {
+  const numbered = rows.map((row, index) => ({ row, index }))
+  return toFixedOrder(numbered, ({ row }) => toPlace(row))
+    .map(({ row, index }) => ({ index, pair: [row, name(row)] as const }))
+    .toSorted((one, other) => one.index - other.index)
+    .map(({ pair }) => pair)
 }
 
 /** The id of a pending row, of a kind of its own: stable while `key` is, and another one for another user. */

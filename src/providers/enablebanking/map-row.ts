@@ -7,7 +7,7 @@ import { timeOfDay } from '../day-time.ts'
 import { categoryOfMerchant } from '../merchant-category.ts'
 import type { AccountRef, RowsQuery, TransactionDetails } from '../port.ts'
 import { type PendingRow, type RowSettling, untoldDates } from '../row-details.ts'
-import { makeContentKeys, makeRowIdentity } from '../row-identity.ts'
+import { makeContentKeys, makeRowIdentity, nameInOrder } from '../row-identity.ts'
 import { malformed } from './failures.ts'
 import { type AnyRow, isReadable, type KeptRow, type UnreadableRow } from './rows.ts'
 
@@ -22,11 +22,18 @@ export function identifyRows(
   userId: UserId,
 ): readonly PageRow[] {
   const identity = makeRowIdentity('enablebanking', userId)
-  return rows.map((row) =>
-    isReadable(row)
-      ? { ...row, id: identity.next({ account, day: row.day, parts: row.parts }) }
-      : row,
+  const named = nameInOrder(rows, placeOf, (row) =>
+    isReadable(row) ? identity.next({ account, day: row.day, parts: row.parts }) : '',
   )
+  return named.map(([row, id]) => (isReadable(row) ? { ...row, id } : row))
+}
+
+/** Where a row stands among equal ones. The bank's id is last: it may be new at every read. */
+function placeOf(row: AnyRow) {
+  if (!isReadable(row)) return []
+  const { valued, transactionDate, note, merchantCode, merchant, reference, hasOwnReference } = row
+  const own = hasOwnReference ? reference : null
+  return [valued, transactionDate, note, merchantCode, merchant, own, reference]
 }
 
 const utc = getZone('UTC')
@@ -89,10 +96,13 @@ export function toPendingRows(
   query: RowsQuery,
 ): readonly PendingRow[] {
   const keys = makeContentKeys()
-  return rows.map((row) => {
+  const named = nameInOrder(rows, placeOf, (row) =>
+    isReadable(row) ? keys([row.day, ...row.parts]) : '',
+  )
+  return named.map(([row, key]) => {
     if (!isReadable(row)) throw malformed(row.problem)
     return {
-      key: keys([row.day, ...row.parts]),
+      key,
       row: toRow(row, account, { id: '', status: 'pending' }),
       time: row.day === '' ? null : timeOf(row, query),
       dates: { ...untoldDates, valueDate: row.valued ?? null },

@@ -8,7 +8,12 @@ import { timeOfDay, timeOfInstant } from '../day-time.ts'
 import { categoryOfMerchant } from '../merchant-category.ts'
 import type { AccountRef, RowsQuery, TransactionDetails } from '../port.ts'
 import { type PendingRow, type RowSettling, untoldDates } from '../row-details.ts'
-import { makeContentKeys, makeRowIdentity } from '../row-identity.ts'
+import {
+  makeContentKeys,
+  makeRowIdentity,
+  nameInOrder,
+  toFixedOrder,
+} from '../row-identity.ts'
 import { isPending, readRows, type WireAccount, type WireRow } from './account-set.ts'
 import { malformed } from './failures.ts'
 
@@ -51,11 +56,10 @@ export async function identifyRows(
   const identity = makeRowIdentity('simplefin', userId)
   const rows: IdentifiedRow[] = []
   for (const [ref, account] of accounts) {
-    const settled = readRows(account)
-      .filter((row) => !isPending(row) && row.posted >= start && (end === null || row.posted < end))
-      // Equal rows are numbered by their times, whatever the order of the server.
-      .toSorted(byTime)
-    for (const row of settled) {
+    const settled = readRows(account).filter(
+      (row) => !isPending(row) && row.posted >= start && (end === null || row.posted < end),
+    )
+    for (const row of toFixedOrder(settled, placeOf)) {
       const parts = [readAmount(row), account.currency, row.description ?? '', row.memo ?? '']
       const id = identity.next({ account: ref.id, day: utcDay(row.posted), parts })
       if (rows.push({ ...row, account: account.id, id }) % rowsPerTurn === 0) await nextTurn()
@@ -64,8 +68,13 @@ export async function identifyRows(
   return rows.toSorted((one, other) => other.posted - one.posted || (one.id < other.id ? -1 : 1))
 }
 
-const byTime = (one: WireRow, other: WireRow): number =>
-  one.posted - other.posted || (one.transacted_at ?? 0) - (other.transacted_at ?? 0)
+/** Where a row stands among equal ones. */
+const placeOf = ({ posted, transacted_at: at, payee, mcc }: WireRow) => [
+  posted,
+  at || 0,
+  payee || '',
+  mcc || '',
+]
 
 /** @throws UpstreamError `malformed`. */
 function readAmount({ amount }: WireRow): Decimal {
@@ -133,23 +142,25 @@ export function toPendingRows(
 ): readonly PendingRow[] {
   const keys = makeContentKeys()
   return accounts.flatMap(([ref, account]) =>
-    readRows(account)
-      .filter(isPending)
-      .map((row): PendingRow => {
-        const { transacted_at: made, posted, description, memo } = row
-        const at = [made, posted].find((one) => typeof one === 'number' && one > 0) ?? null
-        const date = at === null ? '' : dayOf(at, query.zone)
-        const mapped = toRow(row, ref, { id: '', status: 'pending', date })
-        return {
-          key: keys([account.id, at, mapped.amount, description ?? '', memo ?? '']),
-          row: mapped,
-          time: at === null ? null : timeOf({ posted: at }, query),
-          dates: untoldDates,
-          isForeign: false,
-        }
-      }),
+    nameInOrder(readRows(account).filter(isPending), placeOf, (row) => {
+      const { description, memo } = row
+      return keys([account.id, timeOfPending(row), readAmount(row), description ?? '', memo ?? ''])
+    }).map(([row, key]): PendingRow => {
+      const at = timeOfPending(row)
+      const date = at === null ? '' : dayOf(at, query.zone)
+      return {
+        key,
+        row: toRow(row, ref, { id: '', status: 'pending', date }),
+        time: at === null ? null : timeOf({ posted: at }, query),
+        dates: untoldDates,
+        isForeign: false,
+      }
+    }),
   )
 }
+
+const timeOfPending = ({ transacted_at: made, posted }: WireRow): number | null =>
+  [made, posted].find((one) => typeof one === 'number' && one > 0) ?? null
 
 /** A time of day, where the bank gave one. */
 function instantOf({ transacted_at: at, posted }: WireRow): string | null {

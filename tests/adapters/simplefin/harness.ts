@@ -120,13 +120,17 @@ export function accountOf(ground: Ground, name: string, index = 0): SimplefinAcc
   return account
 }
 
+/** Each has a secret of its own, so that none has the readings of another. */
 export function loginFor({ server }: Ground, name: string): Login {
-  return {
-    id: newId<LoginId>(),
-    upstreamUserId: name,
-    secret: JSON.stringify({ accessUrl: toAccessUrl(server.baseUrl, name), claim: null }),
-    version: 1,
-  }
+  const id = newId<LoginId>()
+  const secret = JSON.stringify({ accessUrl: toAccessUrl(server.baseUrl, name), claim: id })
+  return { id, upstreamUserId: name, secret, version: 1 }
+}
+
+/** The same access, claimed by another token. */
+export const claimedAgain = (login: Login): Login => {
+  const claim = newId<LoginId>()
+  return { ...login, secret: JSON.stringify({ ...JSON.parse(login.secret ?? ''), claim }) }
 }
 
 /** Our side of a bank: the connection and its accounts, which keep their ids over re-issued ones. */

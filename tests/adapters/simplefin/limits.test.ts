@@ -8,6 +8,7 @@ import {
   background,
   bankOf,
   call,
+  claimedAgain,
   dayMs,
   failureOf,
   type Ground,
@@ -95,7 +96,7 @@ test('a day’s requests end before the server’s, background work leaves half 
   clock.ms = Date.parse('2026-11-21T00:00:00Z')
   const readAs = async (as: typeof call) => {
     clock.ms += 60_001
-    await adapter.discover({ ...login, version: clock.ms }, as)
+    await adapter.discover(claimedAgain(login), as)
   }
   for (let count = 0; count < 12; count += 1) await readAs(background)
   const spent = await failureOf(readAs(background))
@@ -141,10 +142,10 @@ test('the first warning of too many requests ends the day, and the operator is t
   const login = loginFor(ground, 'healthy')
   for (let count = 0; count < 3; count += 1) {
     clock.ms += 1
-    await adapter.discover({ ...login, version: count }, call)
+    await adapter.discover(claimedAgain(login), call)
   }
   assert.deepEqual(alerts, ['a server warns of too many requests'])
-  const failure = await failureOf(adapter.discover({ ...login, version: 9 }, call))
+  const failure = await failureOf(adapter.discover(claimedAgain(login), call))
   assert.equal(failure.kind, 'throttled')
   assert.equal(server.requests.length, 3)
 })

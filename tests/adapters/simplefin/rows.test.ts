@@ -8,6 +8,7 @@ import {
   accountOf,
   bankOf,
   call,
+  claimedAgain,
   dayMs,
   failureOf,
   type Ground,
@@ -50,7 +51,7 @@ test('R37: equal rows of a day are two rows, and keep their ids when the server 
   for (const one of accountOf(ground, 'twins').rows) one.id = `TRN-new-${Math.random()}`
   accountOf(ground, 'twins').rows.reverse()
   ground.clock.ms += dayMs
-  const later = await walk(ground.adapter, { ...query, login: { ...query.login, version: 2 } })
+  const later = await walk(ground.adapter, { ...query, login: claimedAgain(query.login) })
   assert.deepEqual(later.rows.map(({ id }) => id).toSorted(), ids.toSorted())
 })
 
@@ -82,6 +83,27 @@ test('R37: a row whose text changed is another row, one whose category or payee 
   assert.notEqual(await idNow({ memo: 'SQ *COFFEE 2' }), first)
   assert.notEqual(await idNow({ amount: '-12.51' }), first)
   assert.notEqual(await idNow({ postedAt: noon('2026-11-17') }), first)
+})
+
+test('R37: equal rows that differ in payee or code keep their ids in every order of the server', async () => {
+  await using ground = await makeGround()
+  const query = queryFor(ground, 'twins')
+  const planted = [
+    row({ payee: 'A shop', mcc: '5814' }),
+    row({ payee: 'B shop', mcc: '5814' }),
+    row({ payee: 'B shop', mcc: '5411' }),
+    row({ payee: 'B shop', mcc: '5411', transactedAt: noon('2026-11-17') }),
+  ]
+  const read = async (rows: SimplefinRow[]) => {
+    plant(ground, rows)
+    ground.clock.ms += 3_600_001
+    const shown = (await walk(ground.adapter, query)).rows
+    return shown.map(({ id, merchantName, merchantCategoryCode: code }) => [id, merchantName, code])
+  }
+  const before = await read(planted)
+  assert.equal(new Set(before.map(([id]) => id)).size, 4)
+  assert.deepEqual(await read(planted.toReversed()), before)
+  assert.deepEqual(await read([...planted.slice(2), ...planted.slice(0, 2)]), before)
 })
 
 test('a row has the bank’s text, its merchant, exact amount, direction, code and category', async () => {
@@ -230,7 +252,7 @@ test('rows of a server that widens a window are not shown twice', async () => {
       },
     },
   })
-  const again = { ...query, login: { ...query.login, version: 2 } }
+  const again = { ...query, login: claimedAgain(query.login) }
   assert.deepEqual(
     (await walk(ground.adapter, again)).rows.map(({ id }) => id),
     exact,
