@@ -17,7 +17,8 @@ import type {
   DiscoveredConnection,
   Login,
 } from '../port.ts'
-import { findCallsLeft, keptAccountOf, readBalances, readingLifeMs } from './account-readings.ts'
+import { keptAccountOf, readBalances, readingLifeMs } from './account-readings.ts'
+import { findCallsLeft } from './ask-bank.ts'
 import { type EnableBankingOptions, makeClient } from './client.ts'
 import { type Reach, readOpenSession, revoke } from './consent.ts'
 import { discover } from './discover.ts'

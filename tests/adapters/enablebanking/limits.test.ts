@@ -289,16 +289,6 @@ test('no secret stands in a route, a failure or a report', async () => {
   assert.ok(!told.includes(accountOf(ground, 'healthy').hash))
 })
 
-test('a bank that refuses to give everything in other words is asked for ninety days', async () => {
-  await using ground = await makeGround()
-  const login = await link(ground, 'twins')
-  ground.server.addFault({
-    when: ({ query }) => query.get('strategy') === 'longest',
-    does: { kind: 'reply', reply: { status: 422, body: { error: 'WRONG_REQUEST_PARAMETERS' } } },
-  })
-  assert.ok((await walk(ground.adapter, await queryFor(ground, login))).rows.length > 0)
-})
-
 test('the calls that are left are those of the account with the fewest', async () => {
   await using ground = await makeGround()
   const login = await adopt(ground, 'healthy')

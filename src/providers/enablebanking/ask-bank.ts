@@ -1,0 +1,79 @@
+/**
+ * One call to a bank about an account: counted unless its person is present, and made with the account's id of
+ * this session, which another session changes.
+ */
+import { hash } from 'node:crypto'
+import { UpstreamError } from '../failure.ts'
+import type { CallContext, CallsLeft, Login } from '../port.ts'
+import { type Reach, readOpenSession } from './consent.ts'
+import { goneCodes, RefusedError } from './failures.ts'
+import { findUid } from './keep-session.ts'
+import { type PsuHeaders, toPsuHeaders } from './psu-headers.ts'
+import { type KeptAccount, readSecret, sessionOf } from './secret.ts'
+
+/** One account that is asked about. */
+export interface Asked {
+  readonly reach: Reach
+  readonly login: Login
+  readonly account: KeptAccount
+  readonly call: CallContext
+}
+
+type AskUid<Answer> = (uid: string, headers: PsuHeaders) => Promise<Answer>
+
+/** Counts the call unless its person is present, and finds the account's id of this session. */
+export async function askBank<Answer>(asked: Asked, ask: AskUid<Answer>): Promise<Answer> {
+  const { reach, login, account, call } = asked
+  const uid = account.uid ?? (await askUid(asked))
+  try {
+    return await ask(uid, await pass(asked))
+  } catch (error) {
+    if (!(error instanceof RefusedError) || !goneCodes.has(error.code)) throw error
+    // It may have another id now.
+    const session = await readOpenSession(reach, login, call)
+    const other = findUid(session, sessionOf(login).session.accounts, account)
+    if (other === null || other === uid) throw error
+    return ask(other, await pass(asked))
+  }
+}
+
+async function askUid({ reach, login, account, call }: Asked): Promise<string> {
+  const { accounts } = sessionOf(login).session
+  const uid = findUid(await readOpenSession(reach, login, call), accounts, account)
+  if (uid !== null) return uid
+  const detail =
+    'this account cannot be read: link it in the control panel of enablebanking.com, then renew the connection'
+  throw new UpstreamError('enablebanking', { kind: 'rejected', status: 403, detail })
+}
+
+/** @throws UpstreamError `throttled` where the account's calls of this day are used up. */
+async function pass({ reach, login, account, call }: Asked): Promise<PsuHeaders> {
+  const headers = toPsuHeaders(call, sessionOf(login).bank.requiredHeaders)
+  if (headers !== null) return headers
+  const counted = await reach.throttle(call, nameCalls(login, account))
+  if (counted.allowed) return {}
+  const { retryAfterSeconds } = counted
+  const whose = call.priority === 'user' ? 'the' : 'background work’s share of the'
+  const hours = Math.ceil(retryAfterSeconds / 3600)
+  const detail = `${whose} calls that the bank allows in a day without its person are used up; the next are allowed in ${hours} h`
+  throw new UpstreamError('enablebanking', {
+    kind: 'throttled',
+    retryAfterSeconds,
+    detail,
+    isOwnBudget: true,
+  })
+}
+
+/** Whose calls are counted together: of an account, over renewals. */
+const nameCalls = ({ upstreamUserId }: Login, { id }: KeptAccount): string =>
+  hash('sha256', `${upstreamUserId} ${id}`)
+
+/** Of the account that has the fewest left; null: the login has none. */
+export async function findCallsLeft({ throttle }: Reach, login: Login): Promise<CallsLeft | null> {
+  const accounts = readSecret(login)?.session?.accounts ?? []
+  const left = await Promise.all(accounts.map((one) => throttle.peek?.(nameCalls(login, one))))
+  const [least = null] = left
+    .filter((one) => one !== undefined)
+    .toSorted((one, other) => one.left - other.left)
+  return least
+}
