@@ -1,6 +1,6 @@
 /**
- * One call to a bank about an account: counted unless its person is present, and made with the account's id of
- * this session, which another session changes.
+ * One call to a bank about an account: counted unless its person is present, and made with the account's id
+ * of this session, which another session changes.
  */
 import { hash } from 'node:crypto'
 import { UpstreamError } from '../failure.ts'
