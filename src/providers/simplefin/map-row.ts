@@ -8,12 +8,7 @@ import { timeOfDay, timeOfInstant } from '../day-time.ts'
 import { categoryOfMerchant } from '../merchant-category.ts'
 import type { AccountRef, RowsQuery, TransactionDetails } from '../port.ts'
 import { type PendingRow, type RowSettling, untoldDates } from '../row-details.ts'
-import {
-  makeContentKeys,
-  makeRowIdentity,
-  nameInOrder,
-  toFixedOrder,
-} from '../row-identity.ts'
+import { makeContentKeys, makeRowIdentity, nameInOrder, toFixedOrder } from '../row-identity.ts'
 import { isPending, readRows, type WireAccount, type WireRow } from './account-set.ts'
 import { malformed } from './failures.ts'
 
