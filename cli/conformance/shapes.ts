@@ -3,10 +3,9 @@
  * the rules that a schema cannot express: order, masks, signs, nulls that go together, decimals as text.
  */
 import { categories } from '#contract/categories.ts'
-import type { ReadName } from '#contract/operations.ts'
 import { CheckFailure, expect, show, skip } from './check.ts'
 import { describe, errorOf, rowsOf, type ServerAnswer } from './exchange.ts'
-import { reads } from './reads.ts'
+import { type CheckedRead, reads } from './reads.ts'
 import {
   type CheckSession,
   firstPage,
@@ -17,7 +16,7 @@ import {
 } from './session.ts'
 
 /** The request whose answer shows an operation. @throws Skipped when the key's person lacks what it needs. */
-const requests: Readonly<Record<ReadName, (session: CheckSession) => Promise<string>>> = {
+const requests: Readonly<Record<CheckedRead, (session: CheckSession) => Promise<string>>> = {
   list_connections: async () => '/v1/connections',
   list_accounts: async () => firstPage,
   list_balances: balancesPath,
@@ -36,7 +35,7 @@ async function balancesPath(session: CheckSession): Promise<string> {
   return ids.length === 0 ? skip('no banking account') : `/v1/balances?accountIds=${ids.join()}`
 }
 
-async function readGood(session: CheckSession, name: ReadName): Promise<ServerAnswer> {
+async function readGood(session: CheckSession, name: CheckedRead): Promise<ServerAnswer> {
   const answer = await session.client.once(await requests[name](session))
   const { status } = answer
   if (status === 501 || status === 503) skip(`${status}: ${String(errorOf(answer).message)}`)

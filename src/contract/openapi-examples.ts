@@ -12,7 +12,7 @@ import {
 } from './errors.ts'
 import { apiVersion } from './events.ts'
 import type { Json, JsonObject } from './openapi-schemas.ts'
-import type { OperationName } from './operations.ts'
+import type { OperationName, RestName } from './operations.ts'
 
 const bank = '7f0c9a52-3f0e-4a57-9a3f-0d5b7a3a2a10'
 const broker = 'c2d9f8f4-6f0b-4f0e-8a54-0f4d4c6f7b21'
@@ -154,7 +154,7 @@ const lastPage = (data: Json, limit: number, total: number): Json => ({
 })
 
 /** Examples of the 200 answers, at least one per operation. */
-export const replyExamples: Readonly<Record<OperationName, JsonObject>> = {
+export const replyExamples: Readonly<Record<RestName, JsonObject>> = {
   list_connections: {
     connections: example('A bank and a broker', { data: connections }),
     none: example('Nothing linked yet', { data: [] }),

@@ -14,7 +14,13 @@ import {
 } from './openapi-headers.ts'
 import { pascalCase } from './openapi-parameters.ts'
 import { type Json, type JsonObject, schemaReference } from './openapi-schemas.ts'
-import { commonErrors, listErrors, type Operation, operations } from './operations.ts'
+import {
+  commonErrors,
+  listErrors,
+  type Operation,
+  operations,
+  type RestOperation,
+} from './operations.ts'
 
 const statusNames: Readonly<Record<number, string>> = {
   200: 'Ok',
@@ -69,14 +75,14 @@ function componentName(operation: Operation, status: number, response: JsonObjec
   return isPlain ? name : `${pascalCase(operation.name)}${name}`
 }
 
-function* responsesOf(operation: Operation): Generator<[number, JsonObject]> {
+function* responsesOf(operation: RestOperation): Generator<[number, JsonObject]> {
   yield [200, okResponse(operation)]
   const names = new Set<ErrorName>(listErrors(operation))
   const groups = [...groupByStatus([...names])].sort(([left], [right]) => left - right)
   for (const [status, group] of groups) yield [status, errorResponse(operation, status, group)]
 }
 
-function okResponse(operation: Operation): JsonObject {
+function okResponse(operation: RestOperation): JsonObject {
   const truncation: readonly HeaderName[] = operation.mayTruncate ? ['X-Service-Truncated'] : []
   const age: readonly HeaderName[] = operation.hasAge ? ['X-Data-As-Of'] : []
   return {

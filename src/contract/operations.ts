@@ -28,6 +28,7 @@ import {
   Trade,
   Transaction,
 } from './resources.ts'
+import { TransactionSummary } from './summary.ts'
 import * as tools from './tools.ts'
 
 export type Bucket = 'cheap' | 'mid' | 'heavy'
@@ -318,6 +319,41 @@ export const listFeed = define({
   tool: tools.changesTool,
 })
 
+/** Reading R44: for agents alone, so that a model need not read rows to say what was spent. */
+export const summarizeTransactions = define({
+  name: 'summarize_transactions',
+  // It names the answers in the cache; REST has no such path.
+  path: 'summarize_transactions',
+  tag: 'Banking',
+  title: 'Summarize transactions',
+  description: 'Exact sums of posted transactions by month, category, merchant or account.',
+  query: z.object({
+    connectionId: idText('Id of a banking connection. Default: all of them.').optional(),
+    accountId: idText('Id of one account.').optional(),
+    from: dateText(fromRule, '2026-10-01'),
+    to: dateText(fromRule, '2026-10-31'),
+    groupBy: z
+      .enum(tools.summaryGroups, `must be one of ${tools.summaryGroups.join(', ')}`)
+      .meta({ description: 'What a sum is for.', schema: { type: 'string' } }),
+  }),
+  reply: TransactionSummary,
+  mayTruncate: true,
+  bucket: 'heavy',
+  cacheSeconds: 1800,
+  access: 'api',
+  scope: 'mcp:read',
+  keyScope: 'transactions',
+  errors: [
+    'invalid_params',
+    'invalid_dates',
+    'invalid_date_range',
+    'from_too_old',
+    ...upstreamErrors,
+    'upstream_breaker_open',
+  ],
+  tool: tools.summaryTool,
+})
+
 const table = [
   listConnections,
   listAccounts,
@@ -329,9 +365,20 @@ const table = [
   listCategories,
 ] as const
 
-export type OperationName = (typeof table)[number]['name']
+const agentTable = [summarizeTransactions] as const
+
+/** An operation that has a path of REST. */
+export type RestName = (typeof table)[number]['name']
+
+export type OperationName = RestName | (typeof agentTable)[number]['name']
 
 /** An operation whose answer is read for one request, without waiting for what happens later. */
 export type ReadName = Exclude<OperationName, 'list_events'>
 
-export const operations: readonly Operation[] = table
+export type RestOperation = Operation & { readonly name: RestName }
+
+/** Those of REST; agents have tools for most of them. */
+export const operations: readonly RestOperation[] = table
+
+/** Those that agents alone have. */
+export const agentOperations: readonly Operation[] = agentTable

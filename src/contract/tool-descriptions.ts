@@ -5,7 +5,7 @@
  */
 import { z } from 'zod'
 import { type Json, type JsonObject, publishMinorUnits, tidySchema } from './openapi-schemas.ts'
-import { type Operation, operations } from './operations.ts'
+import { agentOperations, type Operation, operations } from './operations.ts'
 import { ErrorEnvelope } from './resources.ts'
 import type { ToolFacts } from './tools.ts'
 
@@ -26,7 +26,7 @@ export function toolNameOf({ name, tool }: ToolOperation): string {
   return tool.name ?? name
 }
 
-export const toolOperations: readonly ToolOperation[] = operations.filter(
+export const toolOperations: readonly ToolOperation[] = [...operations, ...agentOperations].filter(
   (operation): operation is ToolOperation => operation.tool !== null,
 )
 

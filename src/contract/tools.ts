@@ -177,6 +177,32 @@ export const changesTool: ToolFacts = {
   row: ['event', 'events'],
 }
 
+export const summaryGroups = ['month', 'category', 'merchant', 'account'] as const
+
+/** Reading R44. */
+export const summaryTool: ToolFacts = {
+  isExtra: true,
+  description: [
+    'Sums posted bank transactions exactly, so that you need not read and add rows: money in and money out apart, per currency, with the number of rows, by month, category, merchant or account.',
+    'moneyIn and moneyOut are exact decimal strings, never negative. Sums of different currencies must not be added. Transfers between own accounts are in both.',
+    'Without connectionId and accountId every bank is summed; unread names those that could not be read, whose rows are in no sum: say so.',
+    'truncated true: there were more rows than one request may read, and the sums have only those from reachedDate on: say so, or ask for shorter periods.',
+    `from and to are required; at most 7 years back. ${anyPlan} ${others}`,
+  ].join(' '),
+  input: z.object({
+    connectionId: id(
+      'id of a connection with category "banking". Default: all of them.',
+    ).optional(),
+    accountId: id('id of one account, from list_accounts. Default: all accounts.').optional(),
+    from: id(`First moment: ${dateForms}`),
+    to: id(`Last moment: ${dateForms}`),
+    groupBy: z
+      .enum(summaryGroups, `must be one of ${summaryGroups.join(', ')}`)
+      .meta({ description: 'What each sum is for.' }),
+  }),
+  row: ['sum', 'sums'],
+}
+
 /** A tool's arguments after validation. */
 export type ToolArguments = Readonly<Record<string, string | number | boolean | readonly string[]>>
 

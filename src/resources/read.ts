@@ -11,6 +11,7 @@ import {
   listTrades,
   listTransactions,
   type ReadName,
+  summarizeTransactions,
 } from '#contract/operations.ts'
 import { readQuery } from '#contract/query.ts'
 import { makeListAccounts } from './list-accounts.ts'
@@ -21,6 +22,7 @@ import { makeListHoldings } from './list-holdings.ts'
 import { makeListTrades } from './list-trades.ts'
 import { makeListTransactions } from './list-transactions.ts'
 import type { ReadContext, ReadOptions, ReadResult } from './read-context.ts'
+import { makeSummarizeTransactions } from './summarize-transactions.ts'
 
 /** Reads one operation from its raw query; throws ApiError, `invalid_params` before any other. */
 export type Read = (
@@ -30,13 +32,18 @@ export type Read = (
 ) => Promise<ReadResult<unknown>>
 
 export function makeRead(options: ReadOptions): Read {
+  const transactions = makeListTransactions(options)
   const reads: Readonly<Record<ReadName, ReadOne>> = {
     list_connections: reading(listConnections, makeListConnections(options)),
     list_accounts: reading(listAccounts, makeListAccounts(options)),
     list_balances: reading(listBalances, makeListBalances(options)),
-    list_transactions: reading(listTransactions, makeListTransactions(options)),
+    list_transactions: reading(listTransactions, transactions),
     list_holdings: reading(listHoldings, makeListHoldings(options)),
     list_trades: reading(listTrades, makeListTrades(options)),
+    summarize_transactions: reading(
+      summarizeTransactions,
+      makeSummarizeTransactions(options, transactions),
+    ),
     list_categories: reading(listCategories, makeListCategories()),
   }
   return (name, query, context) => reads[name](query, context)

@@ -273,7 +273,7 @@ export const chapters = {
     ),
     MCP_EXTRA_TOOLS: read.flag(false, {
       meaning:
-        'Agents also get `list_changes` ([agents](agents.md#more-tools)); without it, the six tools of the contract alone.',
+        'Agents also get `list_changes` and `summarize_transactions` ([agents](agents.md#more-tools)); without it, the six tools of the contract alone.',
     }),
   },
   Process: {

@@ -6,7 +6,7 @@
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Caller } from '#auth/caller.ts'
-import { type OperationName, operations } from '#contract/operations.ts'
+import { agentOperations, type OperationName, operations } from '#contract/operations.ts'
 import {
   type UsageDoor,
   type UsageOperation,
@@ -59,7 +59,10 @@ interface Tally {
   readonly counts: Uint32Array
 }
 
-const names: readonly UsageOperation[] = [...operations.map(({ name }) => name), 'other']
+const names: readonly UsageOperation[] = [
+  ...[...operations, ...agentOperations].map(({ name }) => name),
+  'other',
+]
 const results: readonly UsageResult[] = usageResults
 const slots = usageDoors.length * names.length * results.length
 const namePlaces = new Map(names.map((name, at) => [name, at]))

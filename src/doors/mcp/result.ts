@@ -135,6 +135,8 @@ function describe(operation: ToolOperation, page: Page, about: About): string {
     const what = count === 0 ? 'Nothing new.' : `${counted}.`
     return `${what} Keep next, and call ${toolNameOf(operation)} with after = next for what follows.`
   }
+  if (pagination === undefined && about.isTruncated)
+    return `${counted}, not of all rows: see truncated and reachedDate.`
   if (pagination === undefined) return `${counted}, complete.${unknownBalances(page)}`
   const { total, offset, hasMore } = pagination
   if (!hasMore) return `${counted} from offset ${offset}: the end, ${total} in all.`

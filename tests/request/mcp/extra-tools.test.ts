@@ -46,7 +46,7 @@ test('R44: list_changes is listed and callable with MCP_EXTRA_TOOLS alone', asyn
   const refused = await ask(plain.service, plain.user, 'tools/call', call)
   assert.equal(refused.body.error.code, -32602)
   const { service, user } = await open(t, { MCP_EXTRA_TOOLS: 'true' })
-  assert.deepEqual(await namesOf(service, user), [...six, 'list_changes'])
+  assert.deepEqual(await namesOf(service, user), [...six, 'list_changes', 'summarize_transactions'])
 })
 
 test('R44: list_changes goes on from a cursor, and ends a page before it is too large for a model', async (t) => {
@@ -88,4 +88,112 @@ test('R44: a wrong cursor is an error with the words of REST', async (t) => {
   const { body } = await ask(service, user, 'tools/call', call)
   assert.equal(body.result.isError, true)
   assert.equal(body.result.structuredContent.error.code, 'invalid_params')
+})
+
+/** Two banks with rows of July and August, in two currencies. */
+async function openBanks(t: TestContext) {
+  const { service, user } = await open(t, { MCP_EXTRA_TOOLS: 'true' })
+  const links = [
+    ...(await service.link(user, 'healthy', 'fiskil')),
+    ...(await service.link(user, 'healthy', 'akahu')),
+  ]
+  const rowsOf = async (from: string, to: string) => {
+    const rows: { amount: string; date: string; category: string | null; accountId: string }[] = []
+    for (const { id } of links) {
+      const path = `/v1/transactions?connectionId=${id}&from=${from}&to=${to}&limit=500`
+      rows.push(...(await service.get(path, user)).body.data)
+    }
+    return rows
+  }
+  const sum = async (args: object) => {
+    const asked = { name: 'summarize_transactions', arguments: args }
+    const { body, text } = await ask(service, user, 'tools/call', asked)
+    assert.equal(body.result.isError, undefined, text)
+    return { ...body.result.structuredContent, line: body.result.content[1].text }
+  }
+  return { service, user, links, rowsOf, sum }
+}
+
+type Sums = {
+  key: string | null
+  currency: string
+  moneyIn: string
+  moneyOut: string
+  count: number
+}
+
+/** In hundredths: the made-up banks have no finer amounts. */
+const cents = (text: string) => Math.round(Number(text) * 100)
+const total = (sums: readonly Sums[], field: 'moneyIn' | 'moneyOut') =>
+  sums.reduce((sum, one) => sum + cents(one[field]), 0)
+
+test('R44: the sums of every grouping meet the rows of REST to the cent, by currency, in and out apart', async (t) => {
+  const { rowsOf, sum, service, user } = await openBanks(t)
+  const [from, to] = ['2026-10-01', '2026-11-20']
+  const rows = await rowsOf(from, to)
+  assert.ok(rows.length > 50)
+  const accounts = await service.accounts(user)
+  const currencies = new Map(accounts.map(({ id, currency }) => [id as string, currency]))
+  for (const groupBy of ['month', 'category', 'merchant', 'account']) {
+    const { data, others, count, truncated, reachedDate, unread, line } = await sum({
+      from,
+      to,
+      groupBy,
+    })
+    assert.deepEqual([truncated, reachedDate, unread, others], [false, null, [], []])
+    assert.equal(count, rows.length)
+    assert.match(line, /complete\.$/)
+    for (const currency of new Set(currencies.values())) {
+      const own = rows.filter(({ accountId }) => currencies.get(accountId) === currency)
+      const sums = data.filter((one: Sums) => one.currency === currency)
+      const [debits, credits] = [own.filter(isOut), own.filter((row) => !isOut(row))]
+      assert.equal(total(sums, 'moneyOut'), 0 - sumOf(debits), `${groupBy} ${currency}`)
+      assert.equal(total(sums, 'moneyIn'), sumOf(credits), `${groupBy} ${currency}`)
+      assert.equal(
+        sums.reduce((all: number, one: Sums) => all + one.count, 0),
+        own.length,
+      )
+    }
+  }
+  const { data: months } = await sum({ from, to, groupBy: 'month' })
+  assert.deepEqual([...new Set(months.map(({ key }: Sums) => key))], ['2026-11', '2026-10'])
+})
+
+const isOut = ({ amount }: { readonly amount: string }) => amount.startsWith('-')
+const sumOf = (rows: readonly { readonly amount: string }[]) =>
+  rows.reduce((sum, { amount }) => sum + cents(amount), 0)
+
+test('R44: over more rows than one request may read the sums say so, with the day that they reach', async (t) => {
+  const { service, user } = await open(t, { MCP_EXTRA_TOOLS: 'true' })
+  const [link = assert.fail()] = await service.link(user, 'history', 'fiskil')
+  const args = { connectionId: link.id, from: '2023-01-01', to: '2026-11-20', groupBy: 'month' }
+  const { body } = await ask(service, user, 'tools/call', {
+    name: 'summarize_transactions',
+    arguments: args,
+  })
+  const { truncated, reachedDate, count, data } = body.result.structuredContent
+  assert.equal(truncated, true)
+  assert.ok(count >= 4900 && count <= 5000, `${count} rows`)
+  assert.match(reachedDate, /^\d{4}-\d{2}-\d{2}$/)
+  assert.equal(data.at(-1).key, reachedDate.slice(0, 7))
+  assert.match(body.result.content[1].text, /not of all rows/)
+})
+
+test('R44: a bank that cannot be read is named and is in no sum; alone it is an error', async (t) => {
+  const { service, links, sum, user } = await openBanks(t)
+  const [lost = assert.fail()] = links
+  service.sandbox.fiskil.addFault({ does: { kind: 'reply', reply: { status: 500 } } })
+  const args = { from: '2026-11-01', to: '2026-11-20', groupBy: 'category' }
+  const { unread, count } = await sum(args)
+  assert.deepEqual(
+    unread.map(({ connectionId }: { connectionId: string }) => connectionId).toSorted(),
+    links
+      .filter(({ provider }) => provider === 'fiskil')
+      .map(({ id }) => id)
+      .toSorted(),
+  )
+  assert.ok(count > 0)
+  const alone = { name: 'summarize_transactions', arguments: { ...args, connectionId: lost.id } }
+  const { body } = await ask(service, user, 'tools/call', alone)
+  assert.equal(body.result.isError, true)
 })

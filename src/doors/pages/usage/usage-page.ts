@@ -1,5 +1,5 @@
 /** The page of counted requests by day, operation and result, and what is left of limits. Rendering only. */
-import { operations } from '#contract/operations.ts'
+import { agentOperations, operations } from '#contract/operations.ts'
 import type { UsageDoor, UsageOperation, UsageResult } from '#contract/usage.ts'
 import type { LimitsLeft } from '#usage/limits-left.ts'
 import type { UsageReport } from '#usage/report.ts'
@@ -65,7 +65,7 @@ function nameOperation({
   readonly operation: UsageOperation
 }): string {
   if (door === 'simplefin') return 'Accounts with their transactions'
-  const known = operations.find(({ name }) => name === operation)
+  const known = [...operations, ...agentOperations].find(({ name }) => name === operation)
   return known?.title ?? 'Other messages: connect, list tools'
 }
 
