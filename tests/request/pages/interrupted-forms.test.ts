@@ -46,6 +46,7 @@ const forms: Readonly<Record<string, Form>> = {
   '/connections/{id}/remove': { fields: confirmed, back: '/connections' },
   '/keys': { fields: { name: 'laptop', expires: '' }, isSensitive: true },
   '/keys/{id}/revoke': { fields: confirmed, back: '/keys' },
+  '/keys/{id}/rotate': { fields: confirmed, back: '/keys', isSensitive: true },
   '/webhooks': {
     fields: { url: 'https://example.test', events: 'trades.synced' },
     isSensitive: true,
