@@ -3,10 +3,11 @@
  * anything else is done with it, with an open link, so that nothing sweeps it for an hour. A person who
  * pastes the same text again within that hour goes on with what was stored.
  */
+import { hash } from 'node:crypto'
 import type { By } from '#contract/actor.ts'
 import type { Provider } from '#contract/resources.ts'
 import { newId, type SessionId, type UserId } from '#kernel/ids.ts'
-import type { Identity } from '#providers/credentials.ts'
+import type { Identity, SentClaims } from '#providers/credentials.ts'
 import type { DiscoveredConnection, Login } from '#providers/port.ts'
 import { openLogin } from '#store/open-login.ts'
 import type { LoginRow, NewLogin } from '#store/ports/logins.ts'
@@ -28,6 +29,42 @@ export async function listKnown(
     }
   }
   return known
+}
+
+/** Longer than a setup token or a code is good for anywhere. */
+const sentClaimsLifeMs = 30 * 86_400_000
+
+/** Claims are remembered as links that were begun, of which a user has a bounded number. */
+export function makeSentClaims(
+  { store, clock }: ActionOptions,
+  { actor }: By,
+  { userId, provider }: { readonly userId: UserId; readonly provider: Provider },
+): SentClaims {
+  const toId = (name: string) => hash('sha256', `claim ${userId} ${provider} ${name}`, 'buffer')
+  const sessionId = actor.kind === 'person' ? actor.sessionId : newId<SessionId>()
+  return {
+    async add(name) {
+      const id = toId(name)
+      if ((await store.linkings.find(id)) !== null) return false
+      const at = clock.now()
+      try {
+        await store.linkings.create({
+          ...{ id, userId, sessionId, provider },
+          loginId: null,
+          institutionId: null,
+          connectionId: null,
+          createdAt: at,
+          expiresAt: at + sentClaimsLifeMs,
+        })
+        return true
+      } catch (error) {
+        // Another process sends it at the same time.
+        if ((await store.linkings.find(id)) !== null) return false
+        throw error
+      }
+    },
+    remove: (name) => store.linkings.forget(toId(name)),
+  }
 }
 
 /** A login that was stored before it was used, and the link that keeps it meanwhile. */

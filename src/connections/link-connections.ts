@@ -24,6 +24,7 @@ import {
   endClaimed,
   findRenewedLogin,
   listKnown,
+  makeSentClaims,
   saveClaimed,
 } from './claimed-login.ts'
 import { forgetReadings } from './forget-readings.ts'
@@ -153,7 +154,8 @@ async function meet(
   try {
     const known = await listKnown(options, userId, provider)
     return await askProvider(provider, askOptions, async (call) => {
-      const identity = await adapter.identify(credentials, call, known)
+      const sent = makeSentClaims(options, by, { userId, provider })
+      const identity = await adapter.identify(credentials, call, known, sent)
       const login = toNewLogin(options, { userId, provider }, identity)
       const isKept = identity.isClaimed === true || identity.needsConsent === true
       const claimed = isKept ? await saveClaimed(options, by, login) : null

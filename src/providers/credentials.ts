@@ -2,7 +2,7 @@
 import type { Provider } from '#contract/resources.ts'
 import type { LoginId } from '#kernel/ids.ts'
 import type { KnownFacts } from './all-facts.ts'
-import type { Login } from './login.ts'
+import type { CallContext, Login } from './login.ts'
 
 /** What an operator provides to adopt a consent that exists at the provider. */
 export type Credentials = { [Name in Provider]: CredentialsAt<Name> }[Provider]
@@ -40,6 +40,30 @@ export interface Identity {
   /** What to do when nothing is found with these credentials; absent: give consent at the provider. */
   readonly ifNothing?: string
 }
+
+/**
+ * Claims of one user at one provider that were sent: their names are stored before, so that one whose answer
+ * was lost is never sent again (reading R38).
+ */
+export interface SentClaims {
+  /** Stores the name of a claim that is about to be sent; false: it was sent before. */
+  add(name: string): Promise<boolean>
+  /** The claim was not made, which is certain: it may be sent again. */
+  remove(name: string): Promise<void>
+}
+
+/**
+ * The owner of these credentials, and which part is secret. Rejects credentials that do not work.
+ * @param known the logins of the same user at this provider: where credentials can be claimed once only, the
+ *   login of a claim that was made before is the answer.
+ * @param sent remembers the claims that are sent; absent: nothing does.
+ */
+export type IdentifyOwner = (
+  credentials: Credentials,
+  call: CallContext,
+  known?: readonly Login[],
+  sent?: SentClaims,
+) => Promise<Identity>
 
 export interface RevokeOptions {
   /** No other stored connection uses this login. */

@@ -16,7 +16,7 @@ import type {
 import type { AccountId, ConnectionId, UpstreamId, UserId } from '#kernel/ids.ts'
 import type { Secret } from '#kernel/secret.ts'
 import type { Micros, Millis, Zone } from '#kernel/time.ts'
-import type { Credentials, Identity, OperatorWords, RevokeOptions } from './credentials.ts'
+import type { IdentifyOwner, OperatorWords, RevokeOptions } from './credentials.ts'
 import type { DataAge } from './data-age.ts'
 import type { UpstreamFailure } from './failure.ts'
 import type { Linking } from './linking.ts'
@@ -170,12 +170,7 @@ interface AdapterBase extends OperatorWords {
   readonly provider: Provider
   /** The source of the refresh time: `reported` by the provider, or `reads`: our own successful ones. */
   readonly freshness: 'reported' | 'reads'
-  /**
-   * The owner of these credentials, and which part is secret. Rejects credentials that do not work.
-   * @param known the logins of the same user at this provider: where credentials can be claimed once only,
-   *   the login of a claim that was made before is the answer.
-   */
-  identify(credentials: Credentials, call: CallContext, known?: readonly Login[]): Promise<Identity>
+  identify: IdentifyOwner
   /**
    * Every connection of this login with its accounts, one per institution and login there. A stored
    * connection that is missing from the result no longer exists at the provider.

@@ -11,6 +11,7 @@ import type { Readings } from '../readings.ts'
 import { readServerTime } from '../server-time.ts'
 import { type GuardedUpstream, makeGuardedUpstream } from '../upstream.ts'
 import { type AccessUrl, identifyAccess } from './access-url.ts'
+import { type ClaimResult, sendClaim } from './claim.ts'
 import { demandOk, malformed, toFailure } from './failures.ts'
 
 export interface SimplefinOptions {
@@ -38,8 +39,7 @@ export interface AccountsRequest {
 }
 
 export interface SimplefinClient {
-  /** Once: a second claim of the same token is refused (reading R38). @returns the access URL. */
-  claim(url: URL, call: CallContext): Promise<string>
+  claim(url: URL, call: CallContext): Promise<ClaimResult>
   accounts(access: AccessUrl, request: AccountsRequest, call: CallContext): Promise<Uint8Array>
   /** The server warned of too many requests: nothing more is asked of it today. */
   stopForToday(access: AccessUrl, call: CallContext): Promise<void>
@@ -50,7 +50,6 @@ export interface SimplefinClient {
 
 /** An answer about many accounts may take tens of seconds (docs/providers/simplefin.md, Limits). */
 const patience = 6
-const maxAccessUrlBytes = 4096
 
 /** Opens the pools. Every method throws UpstreamError, or the signal's own reason. */
 export function makeClient(options: SimplefinOptions): SimplefinClient {
@@ -63,7 +62,7 @@ export function makeClient(options: SimplefinOptions): SimplefinClient {
   })
 
   return {
-    claim: (url, call) => claim(upstream, url, call),
+    claim: (url, call) => sendClaim(upstream, url, call),
     accounts: (access, request, call) =>
       readAccounts({ ...options, upstream }, access, request, call),
     async stopForToday(access, call) {
@@ -79,22 +78,6 @@ export function makeClient(options: SimplefinOptions): SimplefinClient {
 
 /** What a request needs. */
 type Line = SimplefinOptions & { readonly upstream: GuardedUpstream }
-
-async function claim(upstream: GuardedUpstream, url: URL, call: CallContext): Promise<string> {
-  const request = {
-    method: 'POST',
-    route: '/claim/{token}',
-    origin: url.origin,
-    target: `${url.pathname}${url.search}`,
-  } as const
-  const response = await upstream.send(request, call).catch((error: unknown) => {
-    throw isUnanswered(error) ? lostClaim(error) : error
-  })
-  if (response.status === 200 && response.body.length <= maxAccessUrlBytes) {
-    return Buffer.from(response.body).toString('utf8').trim()
-  }
-  throw new UpstreamError('simplefin', toClaimFailure(response.status))
-}
 
 async function readAccounts(
   line: Line,
@@ -159,34 +142,4 @@ async function probe({ baseUrl, upstream, clock }: Line, call: CallContext): Pro
   const isInfo = /"versions"\s*:/.test(Buffer.from(response.body).toString('latin1'))
   const { failure } = malformed('the answer to /info names no versions')
   return { theirTimeMs, failure: isInfo ? null : failure }
-}
-
-/** Whether the claim may have been made although no answer came. */
-function isUnanswered(error: unknown): boolean {
-  if (!(error instanceof UpstreamError)) return true
-  return error.failure.kind === 'unavailable' || error.failure.kind === 'malformed'
-}
-
-/** Reading R38: the claim is never repeated. */
-function lostClaim(cause: unknown): UpstreamError {
-  const detail =
-    'the server’s answer to the setup token was lost, and a token works once; make a new setup token'
-  return new UpstreamError(
-    'simplefin',
-    { kind: 'rejected', status: 400, detail, isPersonal: true },
-    cause,
-  )
-}
-
-function toClaimFailure(status: number) {
-  const failure = { kind: 'rejected', status: 400, isPersonal: true } as const
-  if (status === 403 || status === 404) {
-    const detail =
-      'this setup token was used before or is unknown; if you did not use it, disable it on the page of your SimpleFIN server, and make a new one'
-    return { ...failure, detail }
-  }
-  if (status === 402)
-    return { ...failure, detail: 'the subscription at the SimpleFIN server has ended' }
-  const detail = `the server answered ${status} to the setup token; make a new one and try again`
-  return { ...failure, detail }
 }

@@ -4,12 +4,13 @@
  */
 import assert from 'node:assert/strict'
 import { addDays, type Clock, getZone, type Millis, toMicros, toMillis } from '#kernel/time.ts'
-import type { Credentials, Identity } from '../credentials.ts'
+import type { Credentials, Identity, SentClaims } from '../credentials.ts'
 import { consentGone, UpstreamError } from '../failure.ts'
 import type { CallContext, ConnectionRef, EmptyAnswer, Login, UpstreamReport } from '../port.ts'
 import type { Readings } from '../readings.ts'
 import { type AccessUrl, identifyAccess, readAccessUrl, readPasted } from './access-url.ts'
 import { type AccountSet, readAccountSet, type WireAccount } from './account-set.ts'
+import { claimedBefore } from './claim.ts'
 import type { AccountsRequest, SimplefinClient } from './client.ts'
 import { accessRefused, bankWaits, unavailable } from './failures.ts'
 import { nameClaim, readSecret, secretOf, writeSecret } from './secret.ts'
@@ -45,11 +46,11 @@ export const startOf = (day: string): number => toMillis(utc.startOfDay(day)) / 
 export async function identify(
   reach: Reach,
   credentials: Credentials,
-  known: readonly Login[],
+  { known, sent }: { readonly known: readonly Login[]; readonly sent?: SentClaims | undefined },
   call: CallContext,
 ): Promise<Identity> {
   assert(credentials.provider === 'simplefin', 'the credentials are for SimpleFIN')
-  const { allowPrivate, client } = reach
+  const { allowPrivate } = reach
   const pasted = readPasted(credentials.setupToken, allowPrivate)
   const claim = pasted.kind === 'claim' ? nameClaim(pasted.url) : null
   if (claim !== null) {
@@ -63,7 +64,8 @@ export async function identify(
       }
     }
   }
-  const accessUrl = pasted.kind === 'claim' ? await client.claim(pasted.url, call) : pasted.url
+  const accessUrl =
+    pasted.kind === 'claim' ? await claimOnce(reach, pasted.url, call, sent) : pasted.url
   const access = readAccessUrl(accessUrl, allowPrivate)
   const identity = {
     ...frame,
@@ -72,6 +74,22 @@ export async function identify(
     peers: known.filter((login) => isSameServer(login, access)).map(({ id }) => id),
   }
   return claim === null ? identity : { ...identity, isClaimed: true }
+}
+
+/** @throws UpstreamError, always where it was sent before (reading R38). @returns the access URL. */
+async function claimOnce(
+  { client }: Reach,
+  url: URL,
+  call: CallContext,
+  sent: SentClaims | undefined,
+): Promise<string> {
+  call.signal.throwIfAborted()
+  const name = nameClaim(url)
+  if ((await sent?.add(name)) === false) throw claimedBefore()
+  const result = await client.claim(url, call)
+  if (result.kind === 'claimed') return result.accessUrl
+  if (result.kind === 'unmade') await sent?.remove(name)
+  throw result.error
 }
 
 /** Ids of connections are unique on one server only. */

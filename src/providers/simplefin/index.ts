@@ -66,7 +66,8 @@ export function makeSimplefin(options: SimplefinOptions): BankingAdapter {
       renewal: `Make a new setup token on the page of the SimpleFIN server and link it: \`tributary connections link ${email} --provider simplefin --setup-token -\``,
       whenRefused: 'Look on the page of the SimpleFIN server whether the app is still there',
     }),
-    identify: (credentials, call, known = []) => identify(reach, credentials, known, call),
+    identify: (credentials, call, known = [], sent = undefined) =>
+      identify(reach, credentials, { known, sent }, call),
     async discover(login, call) {
       const { set, readAt } = await readNewest(reach, login, call)
       return toConnections(set, readAt)

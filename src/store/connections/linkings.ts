@@ -76,7 +76,7 @@ export function makeLinkingStore({ engine, write }: RepositoryOptions): LinkingS
   }
 }
 
-function makeEnds(db: Db): Pick<LinkingStore, 'note' | 'end' | 'moveSession' | 'sweep'> {
+function makeEnds(db: Db): Pick<LinkingStore, 'note' | 'end' | 'forget' | 'moveSession' | 'sweep'> {
   return {
     async note(id, outcome) {
       await db
@@ -93,6 +93,9 @@ function makeEnds(db: Db): Pick<LinkingStore, 'note' | 'end' | 'moveSession' | '
         .where('id', '=', id)
         .where('ended_at', 'is', null)
         .execute()
+    },
+    async forget(id) {
+      await db.deleteFrom('link_attempts').where('id', '=', id).execute()
     },
     async moveSession(userId, from, to) {
       await db

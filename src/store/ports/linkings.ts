@@ -56,6 +56,8 @@ export interface LinkingStore {
   note(id: Uint8Array, outcome: string): Promise<void>
   /** Records the end; a second one changes nothing. */
   end(id: Uint8Array, end: { readonly at: Millis; readonly outcome: string }): Promise<void>
+  /** Deletes it: what it stood for did not happen. */
+  forget(id: Uint8Array): Promise<void>
   /** Gives what one session of a user began to another session of the same user. */
   moveSession(userId: UserId, from: SessionId, to: SessionId): Promise<void>
   /** Deletes a bounded number of those that expired before `at`; returns how many. */

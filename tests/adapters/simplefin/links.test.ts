@@ -1,7 +1,9 @@
 /** Linking at a SimpleFIN server: what is pasted, claims, and what a login reaches (reading R38). */
 import assert from 'node:assert/strict'
+import { createServer } from 'node:net'
 import { test } from 'node:test'
-import type { Credentials } from '#providers/credentials.ts'
+import type { Credentials, SentClaims } from '#providers/credentials.ts'
+import type { Misbehaviour } from '#sandbox/emulator.ts'
 import { toAccessUrl, toSetupToken } from '#sandbox/simplefin/index.ts'
 import { bankOf, call, failureOf, type Ground, loginFor, makeGround, personOf } from './harness.ts'
 
@@ -86,18 +88,87 @@ for (const [text, expected] of misshapen) {
   })
 }
 
-test('R38: a claim whose answer is lost is not repeated, and the person is told to make a new token', async () => {
-  await using ground = await makeGround({ timeoutMs: 50 })
-  const { adapter, server } = ground
-  for (const does of [{ kind: 'reset' }, { kind: 'hang' }] as const) {
-    server.addFault({ times: 1, does })
-    const failure = await failureOf(
-      adapter.identify(paste(toSetupToken(server.baseUrl, 'healthy', 9)), call),
-    )
-    assert.equal(failure.kind, 'rejected')
-    assert.match(failure.detail, /was lost, and a token works once; make a new setup token/)
+/** As the store remembers them. */
+function rememberClaims(): SentClaims & { readonly names: ReadonlySet<string> } {
+  const names = new Set<string>()
+  return {
+    names,
+    async add(name) {
+      if (names.has(name)) return false
+      names.add(name)
+      return true
+    },
+    async remove(name) {
+      names.delete(name)
+    },
   }
-  assert.equal(server.requests.length, 2)
+}
+
+const lostAnswers: readonly (readonly [string, Misbehaviour])[] = [
+  ['is reset', { kind: 'reset' }],
+  ['does not come', { kind: 'hang' }],
+  ['breaks off', { kind: 'truncate', afterBytes: 10 }],
+  ['is too large', { kind: 'endless' }],
+  ['is 500', { kind: 'reply', reply: { status: 500, body: 'oops' } }],
+  ['is 502 in HTML', { kind: 'reply', reply: { status: 502, body: '<html>' } }],
+  ['is 201', { kind: 'reply', reply: { status: 201, body: 'https://a:b@c.example/x' } }],
+  ['is empty', { kind: 'reply', reply: { status: 200, body: '' } }],
+  ['is packed', { kind: 'reply', reply: { status: 200, body: '\u001f\u008b\b\u0000packed' } }],
+]
+
+for (const [name, does] of lostAnswers) {
+  test(`R38: a claim whose answer ${name} is not repeated, and the person is told to make a new token`, async () => {
+    await using ground = await makeGround({ timeoutMs: 50 })
+    const { adapter, server } = ground
+    const token = paste(toSetupToken(server.baseUrl, 'healthy', 9))
+    const sent = rememberClaims()
+    server.addFault({ times: 1, does })
+    const failure = await failureOf(adapter.identify(token, call, [], sent))
+    assert.equal(failure.kind, 'rejected')
+    assert.match(failure.detail, /a token works once|which works once/)
+    assert.match(failure.detail, /make a new setup token$/)
+    const again = await failureOf(adapter.identify(token, call, [], sent))
+    assert.equal(again.kind, 'rejected')
+    assert.match(again.detail, /sent to its server before.* cannot be used again: make a new/)
+    assert.equal(server.requests.length, 1)
+  })
+}
+
+const refusedClaims: readonly (readonly [string, Misbehaviour, RegExp])[] = [
+  ['429', { kind: 'reply', reply: { status: 429, body: '' } }, /paste the same one again later/],
+  ['402', { kind: 'reply', reply: { status: 402, body: '' } }, /the subscription .* has ended/],
+]
+
+for (const [name, does, expected] of refusedClaims) {
+  test(`a claim that the server refuses by ${name} was not made, and the same token may be pasted again`, async () => {
+    await using ground = await makeGround()
+    const { adapter, server } = ground
+    const token = paste(toSetupToken(server.baseUrl, 'healthy'))
+    const sent = rememberClaims()
+    server.addFault({ times: 1, does })
+    const failure = await failureOf(adapter.identify(token, call, [], sent))
+    assert.match(failure.detail, expected)
+    assert.equal((await adapter.identify(token, call, [], sent)).isClaimed, true)
+    assert.equal(sent.names.size, 1)
+  })
+}
+
+test('a claim that was not sent may be repeated: nobody listens there, or the address is not allowed', async () => {
+  await using ground = await makeGround()
+  const closed = await new Promise<number>((resolve) => {
+    const server = createServer().listen(0, '127.0.0.1', () => {
+      const address = server.address()
+      server.close(() => resolve(typeof address === 'object' ? (address?.port ?? 0) : 0))
+    })
+  })
+  const sent = rememberClaims()
+  const token = paste(base64(`http://127.0.0.1:${closed}/claim/1`))
+  for (let count = 0; count < 2; count += 1) {
+    const failure = await failureOf(ground.adapter.identify(token, call, [], sent))
+    assert.equal(failure.kind, 'rejected')
+    assert.match(failure.detail, /cannot be reached \(ECONNREFUSED\), so the token is not used/)
+  }
+  assert.equal(sent.names.size, 0)
 })
 
 test('a login reaches every bank with its accounts, numbers masked and types by their names', async () => {

@@ -46,6 +46,14 @@ export function testLinkings(store: StoreOf): void {
     assert.equal((await linkings.find(row.id))?.usedAt, now + 1)
   })
 
+  test('one that is forgotten is gone, and may be begun anew', async () => {
+    const row = await begin()
+    await store().linkings.forget(row.id)
+    assert.equal(await store().linkings.find(row.id), null)
+    await begin({ id: row.id, userId: row.userId })
+    await assert.rejects(begin({ id: row.id, userId: row.userId }))
+  })
+
   test('of many that use a state at the same time one succeeds', async () => {
     const { id, sessionId } = await begin()
     const claims = Array.from({ length: 8 }, () =>

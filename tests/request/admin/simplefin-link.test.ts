@@ -69,6 +69,38 @@ test('R38: what was claimed is kept although the server fails then; the same tok
   assert.equal((await world.store.logins.list(id as UserId)).length, 1)
 })
 
+test('R38: a token whose answer was lost is not sent again for a month', async (t) => {
+  const world = await makeWorld(t, { providers: ['simplefin'] })
+  const server = need(world, 'simplefin')
+  const id = await world.addUser('a@b.example')
+  const token = paste(toSetupToken(server.baseUrl, 'healthy'))
+  const send = () => world.ask('POST', `/admin/users/${id}/connections`, token)
+  server.addFault({ times: 1, does: { kind: 'reply', reply: { status: 502, body: '<html>' } } })
+  assert.match(errorOf(await send()).message, /answered 502 to the setup token/)
+  world.clock.advance(29 * 86_400_000)
+  await world.connections.finishDeletions(new AbortController().signal)
+  const again = await send()
+  assert.equal(again.status, 400)
+  assert.match(errorOf(again).message, /was lost.* cannot be used again: make a new setup token/)
+  assert.equal(server.requests.length, 1)
+  // Somebody else may send it: the server says what it is.
+  const other = await world.addUser('c@d.example')
+  assert.equal((await link(world, other, token)).length, 2)
+  const disk = await world.readDisk()
+  assert(!disk.includes(token.setupToken) && !disk.includes('/claim/'))
+})
+
+test('R38: a token that the server refused for now links when it is pasted again', async (t) => {
+  const world = await makeWorld(t, { providers: ['simplefin'] })
+  const server = need(world, 'simplefin')
+  const id = await world.addUser('a@b.example')
+  const token = paste(toSetupToken(server.baseUrl, 'healthy'))
+  server.addFault({ times: 1, does: { kind: 'reply', reply: { status: 429 } } })
+  const refused = await world.ask('POST', `/admin/users/${id}/connections`, token)
+  assert.match(errorOf(refused).message, /paste the same one again later/)
+  assert.equal((await link(world, id, token)).length, 2)
+})
+
 test('a claimed access that was never linked is forgotten after its hour', async (t) => {
   const world = await makeWorld(t, { providers: ['simplefin'] })
   const server = need(world, 'simplefin')
