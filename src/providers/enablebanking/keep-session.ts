@@ -7,7 +7,7 @@ import { parseInstant, toIso, toMillis } from '#kernel/time.ts'
 import { hideNumbers } from '../account-number.ts'
 import type { Identity } from '../credentials.ts'
 import type { CallContext, Login } from '../port.ts'
-import { toShownText } from '../shown-text.ts'
+import { cutText, longestName, toShownText } from '../shown-text.ts'
 import type { Application } from './application.ts'
 import { judgeStatus, type Reach, readSession } from './consent.ts'
 import { ended, RefusedError, refused } from './failures.ts'
@@ -145,13 +145,16 @@ function toKept(account: WireAccount, known: KeptAccount | undefined): KeptAccou
   const currency = account.currency ?? null
   return {
     ...identify(account, known),
-    name: name === null ? null : hideNumbers(toShownText(name), listNumbers(account)).slice(0, 200),
+    name: name === null ? null : toName(name, account),
     type: typeOf(account),
     tail: tailOf(account),
     currency: currency === 'XXX' ? null : currency,
     holder: account.name ? nameHolder(account.name) : null,
   }
 }
+
+const toName = (name: string, account: WireAccount): string =>
+  cutText(hideNumbers(toShownText(name), listNumbers(account)), longestName)
 
 const types: Readonly<Record<string, AccountType>> = {
   CACC: 'transaction',

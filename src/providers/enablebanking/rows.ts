@@ -6,6 +6,7 @@
 import { hash } from 'node:crypto'
 import { type Decimal, isNegative, isZero, negate, parseDecimal, zero } from '#kernel/decimal.ts'
 import { parseCurrency } from '#kernel/money.ts'
+import { cutText, longestRowText } from '../shown-text.ts'
 import { nameHolder } from './secret.ts'
 import { Row, type WireRow } from './wire.ts'
 
@@ -107,31 +108,32 @@ function keepRow(row: WireRow, { holder, note, isPending }: KeepOptions): AnyRow
   if (amount === null) return { day, problem: 'the amount of a transaction is not exact' }
   const currency = parseCurrency(row.transaction_amount.currency) ?? 'XXX'
   const party = row.credit_debit_indicator === 'DBIT' ? row.creditor : row.debtor
-  const lines = join(row.remittance_information ?? [])
-  const code = row.bank_transaction_code
+  const lines = cut(join(row.remittance_information ?? []))
+  const told = row.bank_transaction_code
+  const code = { text: cut(told?.description), main: cut(told?.code), sub: cut(told?.sub_code) }
   return {
     day,
     amount,
     currency,
-    description: lines || party?.name || code?.description || '',
+    description: lines || cut(party?.name) || code.text,
     merchant: toMerchant(party, holder),
     merchantCode: /^\d{4}$/.test(row.merchant_category_code ?? '')
       ? (row.merchant_category_code ?? null)
       : null,
     parts: [
-      ...[currency, amount, lines, row.creditor?.name ?? '', row.debtor?.name ?? ''],
+      ...[currency, amount, lines, cut(row.creditor?.name), cut(row.debtor?.name)],
       ...[hashNumber(row.creditor_account), hashNumber(row.debtor_account)],
-      ...[code?.description ?? '', code?.code ?? '', code?.sub_code ?? ''],
+      ...[code.text, code.main, code.sub],
     ],
     balance: row.balance_after_transaction?.amount ?? null,
-    class: toClass(code?.code || code?.description || null, row.credit_debit_indicator),
+    class: toClass(code.main || code.text, row.credit_debit_indicator),
     transactionDate: made ?? valued ?? day,
     postDate: booked ?? day,
     booked: booked ?? null,
     valued: valued ?? null,
-    reference: row.reference_number || row.entry_reference || null,
+    reference: cut(row.reference_number) || cut(row.entry_reference) || null,
     hasOwnReference: Boolean(row.reference_number),
-    note: row.note || null,
+    note: cut(row.note) || null,
   }
 }
 
@@ -148,11 +150,14 @@ function readAmount(row: WireRow, note: (what: string) => void): Decimal | null 
 
 const join = (lines: readonly string[]): string => lines.join(' ').replace(/\s+/g, ' ').trim()
 
+/** Shown and known by its beginning: a row has the id that it had while its texts are shorter. */
+const cut = (text: string | null | undefined): string => cutText(text ?? '', longestRowText)
+
 /** The other side of a payment, unless it is the holder; some banks put the payee into the address. */
 function toMerchant(party: WireRow['creditor'], holder: string | null): string | null {
   const name = (party?.name || party?.postal_address?.address_line?.[0] || '').trim()
   if (name === '' || /^CARD-/i.test(name) || nameHolder(name) === holder) return null
-  return name
+  return cut(name)
 }
 
 function hashNumber(account: WireRow['creditor_account']): string {
@@ -160,8 +165,8 @@ function hashNumber(account: WireRow['creditor_account']): string {
   return number === '' ? '' : hash('sha256', number, 'base64url')
 }
 
-function toClass(code: string | null, indicator: 'CRDT' | 'DBIT'): string {
-  const words = (code ?? '').toLowerCase().replace(/[^a-z0-9]+/g, '_')
+function toClass(code: string, indicator: 'CRDT' | 'DBIT'): string {
+  const words = code.toLowerCase().replace(/[^a-z0-9]+/g, '_')
   return words.replace(/^_+|_+$/g, '') || (indicator === 'DBIT' ? 'debit' : 'credit')
 }
 
