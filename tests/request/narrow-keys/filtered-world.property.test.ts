@@ -231,13 +231,15 @@ test('R43: a narrow key sees exactly the filtered world of a full key, over ever
 })
 
 test('R43: what a full key has cached is no answer for a narrow one, and the other way round', async () => {
-  const [one, other] = connections
-  assert(one !== undefined && other !== undefined)
+  const [account] = accounts
+  // With a connection of the account, two of the keys would see the same.
+  const [one, other] = connections.filter(({ id }) => id !== account?.connectionId)
+  assert(account !== undefined && one !== undefined && other !== undefined)
   const keys = [
     user,
     await addNarrowKey(service, user, { connectionIds: [one.id] }),
     await addNarrowKey(service, user, { connectionIds: [other.id] }),
-    await addNarrowKey(service, user, { accountIds: [accounts[0]?.id ?? ''] }),
+    await addNarrowKey(service, user, { accountIds: [account.id] }),
     await addNarrowKey(service, user, { connectionIds: [one.id], scopes: ['accounts', 'trades'] }),
   ]
   const path = '/v1/connections?include=freshness&nonce=1'
