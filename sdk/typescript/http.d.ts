@@ -165,7 +165,7 @@ export type Http = ReturnType<typeof makeHttp>;
 /** @typedef {ReturnType<typeof makeHttp>} Http */
 /** @param {HttpOptions} options */
 export declare function makeHttp(options: HttpOptions): {
-    get: <Body>(path: string, call?: CallOptions) => Promise<{
+    get: <Body>(path: string, call?: CallOptions, prepare?: (text: string) => string) => Promise<{
         body: Body;
         info: ResponseInfo;
     }>;

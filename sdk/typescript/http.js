@@ -180,9 +180,10 @@ export function makeHttp(options) {
    * @template Body
    * @param {string} path With its query.
    * @param {CallOptions} [call]
+   * @param {(text: string) => string} [prepare] What is done to the text before it is parsed.
    * @returns {Promise<{ body: Body, info: ResponseInfo }>}
    */
-  async function get(path, call = {}) {
+  async function get(path, call = {}, prepare = (text) => text) {
     const timeout = call.timeout ?? options.timeout
     const deadline = performance.now() + timeout
     const late = new AbortController()
@@ -200,7 +201,7 @@ export function makeHttp(options) {
           const info = readInfo(response)
           options.onResponse?.(info)
           if (response.status === 200)
-            return { body: parseBody(text, response, options.apiKey), info }
+            return { body: parseBody(prepare(text), response, options.apiKey), info }
           // A server or a proxy may repeat what it was sent.
           error = toApiError(response, text.replaceAll(options.apiKey, '[secret]'))
         } catch (cause) {

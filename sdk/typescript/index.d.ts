@@ -1,5 +1,11 @@
+/**
+ * The client: one method for each operation of the API, and lists that go on over all pages. Rows are as the server
+ * sends them: amounts are decimal text.
+ */
+import { EventFeed } from './events.js';
 import { Paged } from './paged.js';
 import type { CallOptions, ResponseInfo } from './http.js';
+import type { EventsQuery } from './events.js';
 export type Account = import('./types.js').Account;
 export type Balance = import('./types.js').Balance;
 export type Category = import('./types.js').Category;
@@ -11,6 +17,7 @@ export type WebhookEvent = import('./types.js').WebhookEvent;
 /**
  * @import { Pagination } from './types.js'
  * @import { CallOptions, Http, ResponseInfo } from './http.js'
+ * @import { EventBatch, EventsQuery } from './events.js'
  */
 /** @typedef {import('./types.js').Account} Account */
 /** @typedef {import('./types.js').Balance} Balance */
@@ -21,6 +28,7 @@ export type WebhookEvent = import('./types.js').WebhookEvent;
 /** @typedef {import('./types.js').Transaction} Transaction */
 /** @typedef {import('./types.js').WebhookEvent} WebhookEvent */
 export { compare, sum, toMinorUnits } from './decimal.js';
+export { EventFeed } from './events.js';
 export { AbortedError, ApiError, ConnectionError, Forbidden, InvalidRequest, ListChanged, NotFound, RateLimited, ServerError, TimeoutError, TributaryError, Unauthorized, Unavailable, } from './http.js';
 export * as webhooks from './webhooks.js';
 export type DateInput = string | Date | TemporalLike;
@@ -114,6 +122,15 @@ export declare class Tributary {
     };
     /** @param {ClientOptions} [options] */
     constructor(options?: ClientOptions);
+    /**
+     * The events of the person, for ever: `for await (const event of client.events({ consumer: 'books' }))`. An event is
+     * acknowledged when the loop asks for the one behind the last event of its answer; without `after` the next run begins
+     * with what was not. Handle each `id` once.
+     * @param {EventsQuery} [query]
+     * @param {CallOptions} [call]
+     * @returns {EventFeed}
+     */
+    events({ after, ...query }?: EventsQuery, call?: CallOptions): EventFeed;
     toJSON(): {
         baseUrl: string;
         apiKey: string;

@@ -2,12 +2,14 @@
  * The client: one method for each operation of the API, and lists that go on over all pages. Rows are as the server
  * sends them: amounts are decimal text.
  */
+import { EventFeed, quoteAmounts } from './events.js'
 import { makeHttp, TributaryError } from './http.js'
 import { Page, Paged } from './paged.js'
 
 /**
  * @import { Pagination } from './types.js'
  * @import { CallOptions, Http, ResponseInfo } from './http.js'
+ * @import { EventBatch, EventsQuery } from './events.js'
  */
 
 // The types of rows and events, under the package's own name.
@@ -21,6 +23,7 @@ import { Page, Paged } from './paged.js'
 /** @typedef {import('./types.js').WebhookEvent} WebhookEvent */
 
 export { compare, sum, toMinorUnits } from './decimal.js'
+export { EventFeed } from './events.js'
 export {
   AbortedError,
   ApiError,
@@ -40,6 +43,8 @@ export * as webhooks from './webhooks.js'
 
 const version = '0.1.0'
 const [defaultTimeout, defaultRetries] = [120_000, 3]
+/** Seconds; the server waits no longer for an event. */
+const defaultWait = 55
 /** The server takes as many in one request. */
 const maxBalanceIds = 100
 /** Answers in a row without a step forward: the server is reading behind its cap. */
@@ -70,6 +75,8 @@ export class Tributary {
   #shownKey
   /** @type {string} */
   #baseUrl
+  /** @type {Http} */
+  #http
 
   /** @param {ClientOptions} [options] */
   constructor(options = {}) {
@@ -111,6 +118,31 @@ export class Tributary {
     this.trades = { list: (query, call = {}) => paged(http, '/v1/trades', query, call) }
     /** @type {{ list(call?: CallOptions): Paged<Category> }} */
     this.categories = { list: (call) => whole(http, '/v1/categories', call) }
+    this.#http = http
+  }
+
+  /**
+   * The events of the person, for ever: `for await (const event of client.events({ consumer: 'books' }))`. An event is
+   * acknowledged when the loop asks for the one behind the last event of its answer; without `after` the next run begins
+   * with what was not. Handle each `id` once.
+   * @param {EventsQuery} [query]
+   * @param {CallOptions} [call]
+   * @returns {EventFeed}
+   */
+  events({ after, ...query } = {}, call = {}) {
+    const asked = { wait: defaultWait, ...query }
+    toPath('/v1/events', asked)
+    return new EventFeed(
+      async (from, given) => {
+        const path = toPath('/v1/events', from === null ? asked : { ...asked, after: from })
+        /** @type {{ body: EventBatch }} */
+        const { body } = await this.#http.get(path, given, quoteAmounts)
+        if (typeof body.next !== 'string') throw new TributaryError('the answer has no cursor')
+        return body
+      },
+      after ?? null,
+      call,
+    )
   }
 
   toJSON() {

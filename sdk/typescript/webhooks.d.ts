@@ -1,7 +1,3 @@
-/**
- * Verifies the events that a webhook endpoint receives: Standard Webhooks, HMAC-SHA256 over id, time and body, by
- * WebCrypto. It needs the body as it came, because a body that was parsed and written again has other bytes.
- */
 import { TributaryError } from './http.js';
 import type { WebhookEvent } from './types.js';
 /** @import { WebhookEvent } from './types.js' */

@@ -2,6 +2,7 @@
  * Verifies the events that a webhook endpoint receives: Standard Webhooks, HMAC-SHA256 over id, time and body, by
  * WebCrypto. It needs the body as it came, because a body that was parsed and written again has other bytes.
  */
+import { quoteAmounts } from './events.js'
 import { TributaryError } from './http.js'
 
 /** @import { WebhookEvent } from './types.js' */
@@ -131,18 +132,11 @@ function fromBase64(text) {
   }
 }
 
-/** Strings, so that a number inside of a text is passed over; and the whole number of an `amount`. */
-const amounts = /("amount"\s*:\s*)(-?\d+)(?=\s*[,}])|"(?:[^"\\]|\\.)*"/g
-
 /** @param {Uint8Array} body */
 function parseEvent(body) {
   const text = new TextDecoder().decode(body)
-  // A whole number may have more digits than a float keeps.
-  const quoted = text.replace(amounts, (all, key, digits) =>
-    digits === undefined ? all : `${key}"${digits}"`,
-  )
   try {
-    return /** @type {WebhookEvent} */ (JSON.parse(quoted))
+    return /** @type {WebhookEvent} */ (JSON.parse(quoteAmounts(text)))
   } catch (cause) {
     throw new WebhookError('unreadable', `the body is signed and is no JSON: ${cause}`)
   }

@@ -113,6 +113,48 @@ def call(client: sdk.Tributary, case: dict[str, Any]) -> sdk.Page[Any]:
     return page
 
 
+
+class EventFeedTest(unittest.TestCase):
+    """R42: events that are fetched."""
+
+    def test_going_on_acknowledges(self) -> None:
+        amount = 90071992547409931
+        event = {"id": "e1", "type": "later.kind", "amount": amount}
+        answers = [
+            {"body": {"data": [], "next": "c0"}},
+            {"text": json.dumps({"data": [event, {**event, "id": "e2"}], "next": "c2"})},
+            {"body": {"data": [], "next": "c2"}},
+        ]
+        with Stub(answers) as stub, sdk.Tributary(API_KEY, stub.base_url) as client:
+            batches = client.event_batches(consumer="books", types=["transactions.synced"])
+            first, second, third = next(batches), next(batches), next(batches)
+            self.assertEqual((first.data, first.next, third.next), ((), "c0", "c2"))
+            self.assertEqual([event.raw["id"] for event in second.data], ["e1", "e2"])
+            self.assertEqual(second.data[0].raw["amount"], amount)
+            start = "/v1/events?consumer=books&types=transactions.synced&wait=55"
+            self.assertEqual([path for path, _ in stub.requests], [start, f"{start}&after=c0", f"{start}&after=c2"])
+
+    def test_events_one_by_one(self) -> None:
+        event = {"id": "e1", "type": "later.kind"}
+        with Stub([{"text": json.dumps({"data": [event, event], "next": "c2"})}]) as stub:
+            with sdk.Tributary(API_KEY, stub.base_url, max_retries=0) as client:
+                events = client.events(wait=0)
+                self.assertEqual([next(events).type, next(events).type], ["later.kind", "later.kind"])
+                self.assertEqual(len(stub.requests), 1)
+                with self.assertRaises(sdk.ServerError):
+                    next(events)
+
+    def test_events_with_asyncio(self) -> None:
+        event = {"id": "e1", "type": "later.kind"}
+
+        async def first(client: sdk.AsyncTributary) -> str:
+            async for one in client.events():
+                return one.type
+            return ""
+
+        with Stub([{"text": json.dumps({"data": [event], "next": "c1"})}]) as stub:
+            self.assertEqual(asyncio.run(first(sdk.AsyncTributary(API_KEY, stub.base_url))), "later.kind")
+
 class SharedCases(unittest.TestCase):
     def test_both_clients(self) -> None:
         for case in CASES:

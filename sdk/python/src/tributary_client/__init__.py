@@ -7,7 +7,7 @@ from decimal import Decimal as _Decimal
 from typing import Any as _Any
 
 from . import webhooks
-from ._client import AsyncPage, AsyncTributary, DateInput, Page, Tributary, read_all
+from ._client import AsyncPage, AsyncTributary, DateInput, EventBatch, Page, Tributary, read_all
 from ._errors import (
     ApiError,
     ConnectionFailed,
@@ -67,6 +67,7 @@ __all__ = [
     "DateInput",
     "DeadlineExceeded",
     "Deprecation",
+    "EventBatch",
     "EventMetadata",
     "ExpiringConnectionEvent",
     "Forbidden",

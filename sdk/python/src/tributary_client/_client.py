@@ -6,12 +6,14 @@ import math
 import os
 import re
 import urllib.parse
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from ._errors import ListChanged, TributaryError
 from ._http import Http, ResponseInfo, Transport
-from ._models import Account, Balance, Category, Connection, Holding, Pagination, Trade, Transaction
+from ._models import Account, Balance, Category, Connection, Holding, Pagination, Trade, Transaction, WebhookEvent
+from .webhooks import OtherEvent, to_event
 
 Row = TypeVar("Row")
 DateInput = str | dt.date | dt.datetime
@@ -163,6 +165,14 @@ class Categories(_Lists):
         return _whole(self._http, "/v1/categories", Category.of, timeout)
 
 
+@dataclass(frozen=True)
+class EventBatch:
+    """The events of one answer. `next`: the cursor behind them; store it with what you made of the events."""
+
+    data: "tuple[WebhookEvent | OtherEvent, ...]"
+    next: str
+
+
 class Tributary:
     """The API of one server, for one key. Safe to use from several threads."""
 
@@ -208,6 +218,34 @@ class Tributary:
 
     def __repr__(self) -> str:
         return f"Tributary(base_url={self.base_url!r}, api_key={self._shown_key!r})"
+
+    def events(self, **query: Any) -> "Iterator[WebhookEvent | OtherEvent]":
+        """
+        The events of the person, for ever: `for event in client.events(consumer="books")`. Takes what `event_batches` takes.
+        An event is acknowledged when the loop asks for the one behind the last event of its answer; without `after` the next
+        run begins with what was not. Handle each `id` once.
+        """
+        for batch in self.event_batches(**query):
+            yield from batch.data
+
+    def event_batches(
+        self,
+        *,
+        consumer: str | None = None,
+        types: Sequence[str] | None = None,
+        after: str | None = None,
+        wait: int = 55,
+        limit: int | None = None,
+        timeout: float | None = None,
+    ) -> Iterator[EventBatch]:
+        """Answer by answer, also those without events. Going on acknowledges the last one."""
+        query = {"consumer": consumer, "types": types, "wait": wait, "limit": limit}
+        while True:
+            body, _ = self._http.get(_to_path("/v1/events", {**query, "after": after}), timeout)
+            if not isinstance(body.get("next"), str):
+                raise TributaryError("the answer has no cursor")
+            after = body["next"]
+            yield EventBatch(_read_all(body["data"], to_event), after)
 
     def close(self) -> None:
         """Closes the connections that are kept."""
@@ -384,6 +422,13 @@ class AsyncTributary:
         self.holdings = _AsyncLists(self._client.holdings)
         self.trades = _AsyncLists(self._client.trades)
         self.categories = _AsyncLists(self._client.categories)
+
+    async def events(self, **query: Any) -> "AsyncIterator[WebhookEvent | OtherEvent]":
+        """As of the client: `async for event in client.events(consumer="books")`."""
+        batches = self._client.event_batches(**query)
+        while True:
+            for event in (await asyncio.to_thread(next, batches)).data:
+                yield event
 
     def __repr__(self) -> str:
         return f"Async{self._client!r}"

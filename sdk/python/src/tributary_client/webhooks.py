@@ -90,7 +90,13 @@ def _key(secret: str) -> bytes:
 def _parse(body: bytes) -> WebhookEvent | OtherEvent:
     try:
         raw = json.loads(body)
-        kind = EVENTS.get(raw["type"])
+        raw["type"]
     except (ValueError, KeyError, TypeError, RecursionError) as error:
         raise WebhookError("unreadable", f"the body is signed and is no event: {error}") from error
+    return to_event(raw)
+
+
+def to_event(raw: Mapping[str, Any]) -> WebhookEvent | OtherEvent:
+    """An event as it was parsed, typed; one of a type that this version does not know as it is."""
+    kind = EVENTS.get(raw["type"])
     return OtherEvent(type=raw["type"], raw=raw) if kind is None else cast(WebhookEvent, kind.of(raw))

@@ -1,0 +1,74 @@
+/** `events()` of the TypeScript client: the order of requests, what acknowledges, and amounts with every digit. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { emit, manyDigits, transactionText } from '#tests/request/list-events/emitted.ts'
+import { startService } from '#tests/support/service.ts'
+import * as sdk from '../../sdk/typescript/index.js'
+
+async function open(t: { after(work: () => unknown): void }) {
+  const service = await startService()
+  t.after(() => service.close())
+  const user = await service.createUser()
+  const client = new sdk.Tributary({ apiKey: user.key, baseUrl: service.baseUrl })
+  await service.get('/v1/events?consumer=books', user)
+  const add = () => emit(service.app.store, user.id, { rows: [transactionText()] })
+  return { service, user, client, add }
+}
+
+test('R42: events() gives event after event, and goes on where an earlier loop was broken off', async (t) => {
+  const { client, add } = await open(t)
+  const bodies = [...(await add()), ...(await add()), ...(await add())]
+  const seen: string[] = []
+  for await (const event of client.events({ consumer: 'books', limit: 2 })) {
+    assert.equal(event.type, 'transactions.synced')
+    assert.ok('new' in event.data)
+    assert.equal(event.data.new[0]?.amount, manyDigits)
+    seen.push(event.id)
+    if (seen.length === 3) break
+  }
+  assert.deepEqual(
+    seen,
+    bodies.map((body) => JSON.parse(body).id),
+  )
+  // The answer of the third was not acknowledged, that of the first two was.
+  for await (const { data } of client.events({ consumer: 'books' }).batches()) {
+    assert.deepEqual(
+      data.map(({ id }) => id),
+      seen.slice(2),
+    )
+    break
+  }
+})
+
+test('R42: events() waits for what comes, and ends with its signal', async (t) => {
+  const { client, add } = await open(t)
+  const stopping = new AbortController()
+  const seen: string[] = []
+  const following = (async () => {
+    const { signal } = stopping
+    for await (const { id } of client.events({ consumer: 'books' }, { signal })) seen.push(id)
+  })()
+  const [body] = await add()
+  while (seen.length === 0) await new Promise((resolve) => setTimeout(resolve, 20))
+  assert.deepEqual(seen, [JSON.parse(body ?? '').id])
+  stopping.abort()
+  await assert.rejects(following, sdk.AbortedError)
+})
+
+test('R42: a cursor that is no longer kept is an error with the oldest one', async (t) => {
+  const { service, client, add, user } = await open(t)
+  const { next } = (await service.get('/v1/events?consumer=books', user)).body
+  await add()
+  const now = service.clock.now()
+  await service.app.store.events.shred({ acceptedBefore: now + 1, now, limit: 9 })
+  await assert.rejects(
+    async () => {
+      for await (const event of client.events({ after: next })) assert.fail(event.id)
+    },
+    (error) =>
+      error instanceof sdk.ApiError &&
+      error.status === 410 &&
+      error.code === 'cursor_expired' &&
+      /^oldest: /.test(error.details[0] ?? ''),
+  )
+})
