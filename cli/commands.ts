@@ -22,15 +22,26 @@ export const mcpDoctor: LocalCommand = {
 export const webhooksListen: LocalCommand = {
   noun: 'webhooks',
   verb: 'listen',
-  summary: 'receive the events of a user here, verify and print them, until Ctrl-C',
+  summary: 'receive the events of a user here and print them, until Ctrl-C',
   places: [],
   flags: [
-    { name: 'user', value: 'U', isRequired: true, help: 'whose events; id or e-mail address' },
+    { name: 'user', value: 'U', help: 'whose events, by an endpoint of their own; verified' },
+    {
+      name: 'key',
+      value: 'KEY',
+      isSecret: true,
+      help: 'an API key whose events are fetched; without --user TRIBUTARY_API_KEY has it',
+    },
+    {
+      name: 'base-url',
+      value: 'URL',
+      help: 'with a key: of the server; else TRIBUTARY_BASE_URL, or this machine',
+    },
     {
       name: 'port',
       value: 'N',
       isNumber: true,
-      help: 'port on 127.0.0.1; any free one when absent',
+      help: 'with --user: port on 127.0.0.1; any free one when absent',
     },
   ],
 }

@@ -16,6 +16,7 @@ import {
 } from './conformance/conformance-command.ts'
 import { type ExportStart, exportCommand } from './export-command.ts'
 import type { ListenStart } from './listen.ts'
+import { type ListenByKeyStart, readListenStart } from './listen-start.ts'
 import type { McpDoctorStart } from './mcp-doctor.ts'
 import type { SandboxStart } from './sandbox.ts'
 import { portFlag, sandboxStart, webhookFlag } from './sandbox-commands.ts'
@@ -31,6 +32,7 @@ export type Invocation =
   | { readonly kind: 'mcp-doctor'; readonly start: McpDoctorStart }
   | { readonly kind: 'store-copy'; readonly start: StoreCopyStart }
   | { readonly kind: 'listen'; readonly start: ListenStart }
+  | { readonly kind: 'listen-by-key'; readonly start: ListenByKeyStart }
   | { readonly kind: 'export'; readonly start: ExportStart }
   | { readonly kind: 'conformance'; readonly start: ConformanceStart }
   | {
@@ -152,7 +154,6 @@ function parseCommand(command: Command, args: readonly string[], json: boolean):
     .sort((one, other) => order.indexOf(one.name) - order.indexOf(other.name))
     .map(({ name }) => ({ flag: name, field: toCamelCase(name) }))
   const isJson = json || values.json === true
-  // Neither has a body.
   if (command.method === 'GET' || command.method === 'DELETE') {
     const query = new URLSearchParams(
       Object.entries(fields).map(([name, value]) => [name, String(value)]),
@@ -263,12 +264,11 @@ function parseListen(args: readonly string[], json: boolean): Invocation {
   const { values, positionals } = readFlags(webhooksListen, args)
   const [surplus] = positionals
   if (surplus !== undefined) throw wrong(webhooksListen, `"${surplus}" is one argument too many`)
-  const { user } = values
-  if (typeof user !== 'string' || ['', '.', '..'].includes(user)) {
-    throw wrong(webhooksListen, '--user is missing')
-  }
+  const start = readListenStart(values, json || values.json === true)
+  if (typeof start === 'string') throw wrong(webhooksListen, start)
+  if (start.user === null) return { kind: 'listen-by-key', start }
   const port = toPort(webhooksListen, { name: 'port', text: values.port }, 0)
-  return { kind: 'listen', start: { user, port, json: json || values.json === true } }
+  return { kind: 'listen', start: { user: start.user, port, json: start.json } }
 }
 
 function toPort(

@@ -162,6 +162,18 @@ function describe({ at, text, forgery }: Arrived): string {
   return `${at.toISOString()}  ${toPrintable(head)}  ${signature}\n  ${toPrintable(text)}\n`
 }
 
+/** An event that was fetched, as a line of JSON; the body as received. */
+export function toFetchedLine(body: string): string {
+  return `${JSON.stringify({ at: new Date().toISOString() }).slice(0, -1)},"body":${body}}\n`
+}
+
+/** An event that was fetched, for a person. */
+export function describeFetched(body: string): string {
+  const envelope = read(body)
+  const head = envelope === null ? 'no event' : summarise(envelope)
+  return `${new Date().toISOString()}  ${toPrintable(head)}\n  ${toPrintable(body)}\n`
+}
+
 interface Envelope {
   readonly type?: unknown
   readonly metadata?: Readonly<Record<string, unknown>>

@@ -83,6 +83,10 @@ async function execute(invocation: Invocation, terminal: Terminal): Promise<0 | 
     const { listen } = await import('./listen.ts')
     return listen(invocation.start, terminal)
   }
+  if (invocation.kind === 'listen-by-key') {
+    const { listenByKey } = await import('./listen-by-key.ts')
+    return listenByKey(invocation.start, terminal)
+  }
   if (invocation.kind === 'export') {
     const { exportAccount } = await import('./export.ts')
     return exportAccount(invocation.start, terminal)

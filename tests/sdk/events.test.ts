@@ -1,4 +1,4 @@
-/** `events()` of the TypeScript client: the order of requests, what acknowledges, and amounts with every digit. */
+/** `events()` of the TypeScript client: what acknowledges, what ends it, and amounts with every digit. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { emit, manyDigits, transactionText } from '#tests/request/list-events/emitted.ts'

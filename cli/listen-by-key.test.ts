@@ -1,0 +1,84 @@
+/** `webhooks listen --key` as a process, against a whole service: it prints what comes from its start on. */
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { tmpdir } from 'node:os'
+import { createInterface } from 'node:readline'
+import { after, before, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
+import { emit, manyDigits, transactionText } from '#tests/request/list-events/emitted.ts'
+import { until } from '#tests/request/webhooks/stage.ts'
+import { compileCache } from '#tests/support/process.ts'
+import { type Service, startService } from '#tests/support/service.ts'
+
+const main = fileURLToPath(new URL('main.ts', import.meta.url))
+
+let service: Service
+before(async () => {
+  service = await startService()
+})
+after(() => service.close())
+
+function listen(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  const child = spawn(process.execPath, [main, 'webhooks', 'listen', ...args], {
+    env: { PATH: process.env.PATH, NODE_ENV: 'test', ...compileCache, ...env },
+    cwd: tmpdir(),
+    timeout: 120_000,
+  })
+  const lines: string[] = []
+  let err = ''
+  createInterface({ input: child.stdout }).on('line', (line) => lines.push(line))
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    err += text
+  })
+  const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, err }))
+  return { child, lines, ended }
+}
+
+test('R42: listen --key prints each event that comes, byte for byte, and nothing of before', async () => {
+  const user = await service.createUser()
+  await service.get('/v1/events?consumer=terminal', user)
+  await emit(service.app.store, user.id)
+  const { child, lines, ended } = listen([
+    '--key',
+    user.key,
+    '--base-url',
+    service.baseUrl,
+    '--json',
+  ])
+  await until('it listens', () => lines.length === 1)
+  assert.equal(JSON.parse(lines[0] ?? '').listening.consumer, 'terminal')
+  const [body = ''] = await emit(service.app.store, user.id, { rows: [transactionText()] })
+  await until('it is printed', () => lines.length === 2)
+  assert.ok(lines[1]?.endsWith(`"body":${body}}`))
+  assert.ok(lines[1]?.includes(manyDigits))
+  child.kill('SIGINT')
+  assert.deepEqual(await ended, { code: 0, err: '' })
+})
+
+test('R42: listen takes the key from TRIBUTARY_API_KEY, and shows events to a person', async () => {
+  const user = await service.createUser()
+  const { child, lines, ended } = listen([], {
+    TRIBUTARY_API_KEY: user.key,
+    TRIBUTARY_BASE_URL: service.baseUrl,
+  })
+  await until('it listens', () => lines.length === 1)
+  assert.match(lines[0] ?? '', /^Listening for events of http/)
+  await emit(service.app.store, user.id)
+  await until('it is printed', () => lines.length === 3)
+  assert.match(lines[1] ?? '', /transactions\.synced {2}0 new, 0 updated {2}chunk 1 of 1/)
+  child.kill('SIGTERM')
+  assert.deepEqual(await ended, { code: 0, err: '' })
+})
+
+test('R42: without a key, with a wrong one and with both kinds, listen says what to do', async () => {
+  const none = await listen([]).ended
+  assert.equal(none.code, 1)
+  assert.match(none.err, /Give --user, or an API key: --key or TRIBUTARY_API_KEY/)
+  const wrong = await listen(['--key', 'nobody', '--base-url', service.baseUrl]).ended
+  assert.equal(wrong.code, 1)
+  assert.match(wrong.err, /invalid, expired or revoked/)
+  const both = await listen(['--key', 'k', '--user', 'u']).ended
+  assert.equal(both.code, 2)
+  assert.match(both.err, /exclude each other/)
+})
