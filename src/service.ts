@@ -13,13 +13,16 @@ import { demandFiles, readOpenFiles } from '#doors/connection-limits.ts'
 import { type Clock, systemClock } from '#kernel/time.ts'
 import type { Demo } from '#sandbox/demo.ts'
 import type { Sandbox } from '#sandbox/start.ts'
+import type { Config } from '#settings/compose.ts'
 import { openAccess } from '#settings/open-access.ts'
 import { listSecretTexts } from '#settings/secret-texts.ts'
 import { loadSecrets, type Secrets } from '#settings/secrets.ts'
 import { readOwnConfig, readStartInfo } from '#src/config.ts'
+import { version } from '#src/version.ts'
 import { makeSealer } from '#store/seal.ts'
 import { type Log, loadPrettier, makeLog } from '#telemetry/log.ts'
 import { type Metrics, makeMetrics } from '#telemetry/metrics.ts'
+import { noTracing, type Tracing } from '#telemetry/tracing.ts'
 
 /** What has been started and must be stopped. */
 interface Running {
@@ -27,6 +30,7 @@ interface Running {
   sandbox: Sandbox | null
   log: Log | null
   readonly metrics: Metrics
+  tracing: Tracing
   stopping: boolean
   exitCode: 0 | 1
 }
@@ -39,6 +43,28 @@ async function openSandbox(clock: Clock) {
     import('#sandbox/demo.ts'),
   ])
   return { sandbox: await startOwnSandbox(clock), makeSandboxControl, prepareDemo }
+}
+
+/** OpenTelemetry; loaded where a collector is configured alone. */
+async function openTracing({ otlp }: Config, log: Log, running: Running): Promise<Tracing> {
+  if (otlp === null) return noTracing
+  const { openOtlp } = await import('#telemetry/otlp/open-otlp.ts')
+  const { metrics } = running
+  return openOtlp({
+    ...otlp,
+    headers: otlp.headers?.reveal() ?? {},
+    version,
+    clock: systemClock,
+    // The last metrics are sent after the store was closed.
+    async readMetrics() {
+      const backlog = running.stopping ? undefined : running.app?.backlog
+      return [...metrics.read(), ...((await backlog?.read()) ?? [])]
+    },
+    onFailure(detail) {
+      metrics.backgroundFailed('otlp')
+      log.warn({ detail }, 'OpenTelemetry data could not be sent')
+    },
+  })
 }
 
 async function start(running: Running): Promise<void> {
@@ -54,6 +80,7 @@ async function start(running: Running): Promise<void> {
   running.log = log
   for (const warning of [...config.warnings, ...secrets.warnings]) log.warn(warning)
   const clock = systemClock
+  running.tracing = await openTracing(config, log, running)
   const made = config.mode === 'sandbox' ? await openSandbox(clock) : null
   const sandbox = made?.sandbox ?? null
   const app = await openApp({
@@ -63,6 +90,7 @@ async function start(running: Running): Promise<void> {
     clock,
     log,
     metrics: running.metrics,
+    tracing: running.tracing,
     checkReplies: false,
     checkCode: makeCodeCheck(clock),
     ...(made === null
@@ -97,7 +125,7 @@ function makeDemo(
 
 /** Drains, closes everything and ends the process. The store stays consistent whenever the process ends. */
 function stop(running: Running): void {
-  const { app, sandbox, log } = running
+  const { app, sandbox, log, tracing } = running
   if (running.stopping) return
   running.stopping = true
   // Nothing is served yet.
@@ -105,6 +133,7 @@ function stop(running: Running): void {
   app
     .close()
     .then(() => sandbox?.close())
+    .then(() => tracing.close())
     .then(
       () => process.exit(running.exitCode),
       (error: unknown) => {
@@ -158,6 +187,7 @@ const running: Running = {
   sandbox: null,
   log: null,
   metrics: makeMetrics(),
+  tracing: noTracing,
   stopping: false,
   exitCode: 0,
 }

@@ -3,7 +3,6 @@ import type { FastifyInstance } from 'fastify'
 import { type HealthLaneOptions, makeHealthLane } from '#doors/admin/health.ts'
 import { type AdminServer, makeAdminServer } from '#doors/admin/server.ts'
 import type { Listener } from '#doors/listener.ts'
-import { makeBacklog } from '#telemetry/backlog-metrics.ts'
 import type { AdminAssemblyOptions } from './admin-door.ts'
 
 /** The caller listens, drains and closes. */
@@ -41,8 +40,7 @@ function assembleMonitoring(
   options: AdminAssemblyOptions,
   isDraining: () => boolean,
 ): HealthLaneOptions {
-  const { config, store, kv, clock, log, metrics } = options
-  const backlog = makeBacklog({ store, clock, onFailure: options.reports.backgroundFailure })
+  const { config, store, kv, log, metrics, backlog } = options
   return {
     listener: config.adminListener,
     log,

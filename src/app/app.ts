@@ -14,6 +14,7 @@ import { toLocalUrl } from '#settings/listener.ts'
 import { toOrigins } from '#src/config.ts'
 import type { Store } from '#store/ports/store.ts'
 import type { Syncs } from '#syncs/syncs.ts'
+import type { Backlog } from '#telemetry/backlog-metrics.ts'
 import { assembleAdmin } from './admin.ts'
 import { startBackground } from './background.ts'
 import { openFoundation } from './foundation.ts'
@@ -34,6 +35,7 @@ export interface App {
   readonly actions: UserActions
   readonly connections: Connections
   readonly syncs: Pick<Syncs, 'runSync'>
+  readonly backlog: Backlog
   /** Binds the listeners of its role; rejects when a port is taken. */
   listen(): Promise<{
     readonly origins: Origins
@@ -68,6 +70,7 @@ export async function openApp(options: AppOptions): Promise<App> {
     actions,
     connections,
     syncs,
+    backlog: foundation.backlog,
     async listen() {
       const { host, port } = config.adminListener
       const adminUrl = toLocalUrl(host, await admin.listen(host, port))

@@ -30,7 +30,9 @@ import { version } from '#src/version.ts'
 import { openStore } from '#store/open-store.ts'
 import type { Store } from '#store/ports/store.ts'
 import { makeSealer, type Sealer } from '#store/seal.ts'
+import { type Backlog, makeBacklog } from '#telemetry/backlog-metrics.ts'
 import { makeReports, type Reports } from '#telemetry/reports.ts'
+import { noTracing } from '#telemetry/tracing.ts'
 import { makeWebhooks, type Webhooks } from '#webhooks/webhooks.ts'
 import type { AppOptions } from './options.ts'
 
@@ -39,6 +41,8 @@ export interface Foundation {
   readonly origins: () => Origins
   readonly reports: Reports
   readonly store: Store
+  /** What waits in the store, for those who watch. */
+  readonly backlog: Backlog
   readonly kv: Kv
   readonly adapters: Adapters
   /** To be closed with the adapters. */
@@ -66,7 +70,7 @@ export async function openFoundation(
   origins: () => Origins,
 ): Promise<AssemblyOptions> {
   const { config, clock } = options
-  const reports = makeReports(options.log, options.metrics)
+  const reports = makeReports(options.log, options.metrics, options.tracing ?? noTracing)
   const encryptionKeys = options.secrets.encryptionKeys.reveal()
   const sealer = makeSealer(encryptionKeys)
   const store = await openStore({
@@ -124,7 +128,8 @@ export async function openFoundation(
   const failures = { reads: makeRecentFailures(clock), syncs: makeRecentFailures(clock) }
   const guard = openGuard({ store, kv, reports, failures })
   const rooms = { adapters, readings, guard, failures, connections, webhooks, ...access, actions }
-  return { ...options, origins, reports, store, kv, sealer, mailer, ...rooms }
+  const backlog = makeBacklog({ store, clock, onFailure: reports.backgroundFailure })
+  return { ...options, origins, reports, store, backlog, kv, sealer, mailer, ...rooms }
 }
 
 /** Opens the guard with the breakers and with the action that stores a lost consent. */

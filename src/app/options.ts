@@ -11,6 +11,7 @@ import type { Secrets } from '#settings/secrets.ts'
 import type { Store } from '#store/ports/store.ts'
 import type { Log } from '#telemetry/log.ts'
 import type { Metrics } from '#telemetry/metrics.ts'
+import type { Tracing } from '#telemetry/tracing.ts'
 
 export interface AppOptions {
   readonly config: Config
@@ -20,6 +21,8 @@ export interface AppOptions {
   readonly clock: Clock
   readonly log: Log
   readonly metrics: Metrics
+  /** Absent: nothing is traced. */
+  readonly tracing?: Tracing
   /** Made-up people that newcomers may link; absent: there are none (live mode). */
   readonly madeUpPeople?: readonly Credentials[]
   /** Parse replies with their schemas: in tests and development. */

@@ -29,6 +29,7 @@ export async function openServing(options: AssemblyOptions): Promise<Serving> {
   const sessions = makeSessions({ store, clock })
   const server = makePublicServer({
     lane: reads.lane,
+    ...(options.tracing === undefined ? {} : { around: options.tracing.serve }),
     ...(options.checkCode === undefined ? {} : { checkCode: options.checkCode }),
     onFailure: (error) => options.reports.backgroundFailure('doors', error),
     times: { ...listenerTimes, silence: config.requestTimeoutMs + listenerTimes.silence },

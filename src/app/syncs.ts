@@ -21,6 +21,7 @@ export function makeAppSyncs(options: AssemblyOptions): Syncs {
     },
     makeEvents,
     report: {
+      around: reports.syncs.around,
       ended(run) {
         if (run.result !== 'lost') failures.syncs.note(run.connectionId, run.error)
         reports.syncs.ended(run)

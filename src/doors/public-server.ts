@@ -21,6 +21,8 @@ export interface PublicServerOptions {
   readonly mount: (fastify: FastifyInstance) => Promise<void>
   /** Throws when they must not be loaded; absent: they may. */
   readonly checkCode?: () => void
+  /** Wraps the handler of every request; absent: nothing does. */
+  readonly around?: (handler: RequestHandler) => RequestHandler
   /** The other doors could not be loaded. */
   readonly onFailure: (error: unknown) => void
   readonly times?: ListenerTimes
@@ -52,7 +54,7 @@ export function makePublicServer(options: PublicServerOptions): PublicServer {
     door.serve(request, response)
   }
   return {
-    listen: (host, port) => bind(listener, serve, host, port),
+    listen: (host, port) => bind(listener, options.around?.(serve) ?? serve, host, port),
     async drain(graceMs) {
       await listener.drain(graceMs)
       await Promise.all([...direct, routed].map((door) => door.close()))

@@ -77,5 +77,26 @@ export function compose(values: Values, { sandbox, providers, workingDirectory }
     },
     mcpMaxAnswerBytes: values.MCP_MAX_ANSWER_BYTES,
     mcpExtraTools: values.MCP_EXTRA_TOOLS,
+    /** Null: neither traces nor metrics are sent anywhere. */
+    otlp: composeOtlp(values),
+  } as const
+}
+
+/** The URLs by kind: the one of the kind, else below the common one (OpenTelemetry, OTLP exporter). */
+function composeOtlp(values: Values) {
+  const common = values.OTEL_EXPORTER_OTLP_ENDPOINT
+  const tracesUrl =
+    values.OTEL_EXPORTER_OTLP_TRACES_ENDPOINT ?? (common === null ? null : `${common}/v1/traces`)
+  const metricsUrl =
+    values.OTEL_EXPORTER_OTLP_METRICS_ENDPOINT ?? (common === null ? null : `${common}/v1/metrics`)
+  if (tracesUrl === null && metricsUrl === null) return null
+  return {
+    tracesUrl,
+    metricsUrl,
+    headers: values.OTEL_EXPORTER_OTLP_HEADERS,
+    timeoutMs: values.OTEL_EXPORTER_OTLP_TIMEOUT,
+    isCompressed: values.OTEL_EXPORTER_OTLP_COMPRESSION === 'gzip',
+    metricIntervalMs: values.OTEL_METRIC_EXPORT_INTERVAL,
+    serviceName: values.OTEL_SERVICE_NAME,
   } as const
 }

@@ -24,6 +24,7 @@ const values: Record<string, string> = {
   SMTP_URL: 'smtps://user:100%25canary@mail',
   FISKIL_WEBHOOK_SECRET: 'canarycanarycanarycanary',
   ENCRYPTION_KEY: key.toString('base64'),
+  OTEL_EXPORTER_OTLP_HEADERS: 'x-key=collector%20canary',
   ENABLEBANKING_PRIVATE_KEY: Buffer.from(privateKey).toString('base64'),
 }
 

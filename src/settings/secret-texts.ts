@@ -21,8 +21,13 @@ export function listSecretTexts(config: Config, secrets: Secrets): readonly stri
     const bytes = Buffer.from(key)
     return [bytes.toString('base64'), bytes.toString('base64url'), bytes.toString('hex')]
   })
+  const headers = Object.values(config.otlp?.headers?.reveal() ?? {}).flatMap((text) => {
+    return [text, encodeURIComponent(text)]
+  })
   const pems = texts.flatMap((text) => (text?.startsWith('-----BEGIN') ? listKeyTexts(text) : []))
-  return [...texts, ...pems, ...urls, ...keys].filter((text) => text !== undefined && text !== null)
+  return [...texts, ...pems, ...urls, ...keys, ...headers].filter(
+    (text) => text !== undefined && text !== null,
+  )
 }
 
 /**

@@ -207,6 +207,44 @@ export function webUrl(fallback: string, meaning: string): Setting<string> {
   }
 }
 
+/** Does what `webUrl` does, where nothing is the default. */
+export function optionalWebUrl(texts: Texts): Setting<string | null> {
+  return { ...webUrl('', texts.meaning), fallback: null, defaultText: texts.defaultText ?? '' }
+}
+
+/**
+ * Names and values of headers as OpenTelemetry writes them: `name=value` separated by commas, the values
+ * percent-encoded.
+ */
+export function headerPairs(
+  meaning: string,
+): Setting<Secret<Readonly<Record<string, string>>> | null> {
+  return {
+    fallback: null,
+    defaultText: '',
+    expects: 'name=value pairs separated by commas, with percent-encoded values',
+    meaning,
+    isSecret: true,
+    parse(given) {
+      const pairs = given.split(',').map((pair) => /^\s*([\w.-]+)\s*=\s*(\S+)\s*$/.exec(pair))
+      const known = pairs.flatMap((pair) => (pair === null ? [] : [toHeader(pair[1], pair[2])]))
+      if (known.length !== pairs.length || known.includes(null)) return undefined
+      return new Secret(Object.fromEntries(known.filter((header) => header !== null)))
+    },
+  }
+}
+
+/** Null: the value is no percent-encoded text that a header may have. */
+function toHeader(name = '', value = ''): readonly [string, string] | null {
+  try {
+    const text = decodeURIComponent(value)
+    return /^[\x20-\x7e]+$/.test(text) ? [name.toLowerCase(), text] : null
+  } catch (error) {
+    if (error instanceof URIError) return null
+    throw error
+  }
+}
+
 /** Does what `webUrl` does, for an origin without a path. */
 export function origin(texts: Texts): Setting<string | null> {
   return {

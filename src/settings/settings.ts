@@ -276,6 +276,39 @@ export const chapters = {
         'Agents also get `list_changes` and `summarize_transactions` ([agents](agents.md#more-tools)); without it, the six tools of the contract alone.',
     }),
   },
+  OpenTelemetry: {
+    OTEL_EXPORTER_OTLP_ENDPOINT: read.optionalWebUrl({
+      meaning:
+        'Sends traces and metrics to this collector by OTLP over HTTP, below `/v1/traces` and `/v1/metrics` ([watching](operations/watch.md#opentelemetry)).',
+      defaultText: 'none: nothing is sent',
+    }),
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: read.optionalWebUrl({
+      meaning: 'The whole URL for traces, in place of the one above.',
+    }),
+    OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: read.optionalWebUrl({
+      meaning: 'The whole URL for metrics.',
+    }),
+    OTEL_EXPORTER_OTLP_HEADERS: read.headerPairs(
+      'Headers of every request to the collector, such as its key: `authorization=Bearer%20…`.',
+    ),
+    OTEL_EXPORTER_OTLP_PROTOCOL: read.choice(['http/protobuf'], 'http/protobuf', {
+      meaning: 'The only one that is spoken; a collector listens for it on port 4318.',
+    }),
+    OTEL_EXPORTER_OTLP_COMPRESSION: read.choice(['none', 'gzip'], 'none', {
+      meaning: 'How what is sent is compressed.',
+    }),
+    OTEL_EXPORTER_OTLP_TIMEOUT: read.integer(
+      10_000,
+      { min: 100, max: 60_000 },
+      'Milliseconds for one request to the collector.',
+    ),
+    OTEL_METRIC_EXPORT_INTERVAL: read.integer(
+      60_000,
+      { min: 1000, max: 3_600_000 },
+      'Milliseconds between two exports of metrics.',
+    ),
+    OTEL_SERVICE_NAME: read.text('tributary', { meaning: '`service.name` of what is sent.' }),
+  },
   Process: {
     ROLE: read.choice(['all', 'api', 'worker'], 'all', {
       meaning:

@@ -58,6 +58,8 @@ export interface SyncCounts {
 }
 
 export interface SyncReport {
+  /** Does the work of one run, up to and including `ended`. */
+  around<Result>(work: () => Promise<Result>): Promise<Result>
   ended(run: SyncRunReport): void
 }
 

@@ -46,23 +46,24 @@ const noCounts: SyncCounts = {
 }
 
 export function makeRunSync(options: SyncOptions, maxRunMs = defaultMaxRunMs): RunSync {
-  return async (sync, limits) => {
-    const begun = performance.now()
-    const end = await run(options, sync, { ...limits, maxRunMs })
-    const failed = end.kind === 'failed' ? end : null
-    options.report.ended({
-      runId: sync.runId,
-      connectionId: sync.connectionId,
-      provider: sync.provider,
-      reason: sync.reason,
-      result: end.kind,
-      code: failed?.failure.code ?? null,
-      durationMs: performance.now() - begun,
-      counts: end.kind === 'succeeded' ? end.counts : noCounts,
-      error: failed?.error ?? null,
+  return (sync, limits) =>
+    options.report.around(async () => {
+      const begun = performance.now()
+      const end = await run(options, sync, { ...limits, maxRunMs })
+      const failed = end.kind === 'failed' ? end : null
+      options.report.ended({
+        runId: sync.runId,
+        connectionId: sync.connectionId,
+        provider: sync.provider,
+        reason: sync.reason,
+        result: end.kind,
+        code: failed?.failure.code ?? null,
+        durationMs: performance.now() - begun,
+        counts: end.kind === 'succeeded' ? end.counts : noCounts,
+        error: failed?.error ?? null,
+      })
+      return end
     })
-    return end
-  }
 }
 
 type Limited = RunOptions & { readonly maxRunMs: number }

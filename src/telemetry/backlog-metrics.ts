@@ -6,11 +6,13 @@
 
 import type { Clock } from '#kernel/time.ts'
 import type { Store } from '#store/ports/store.ts'
-import { makeRegistry, type Registry } from './registry.ts'
+import { type MetricReading, makeRegistry, type Registry } from './registry.ts'
 
 export interface Backlog {
   /** In Prometheus' text format, version 0.0.4. Never rejects; takes at most `timeoutMs` per reading. */
   text(): Promise<string>
+  /** The same as data. */
+  read(): Promise<readonly MetricReading[]>
 }
 
 export interface BacklogOptions {
@@ -52,10 +54,15 @@ export function makeBacklog(options: BacklogOptions): Backlog {
       read: () => readSizes(store),
     }),
   ]
+  const refreshAll = () => Promise.all(readings.map((refresh) => refresh()))
   return {
     async text() {
-      await Promise.all(readings.map((refresh) => refresh()))
+      await refreshAll()
       return registry.text()
+    },
+    async read() {
+      await refreshAll()
+      return registry.read()
     },
   }
 }

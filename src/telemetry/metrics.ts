@@ -41,10 +41,12 @@ export interface Metrics extends UpstreamReport {
   /** Shared fast state became unavailable (1) or available again (0); meanwhile memory serves. */
   sharedStateUnavailable(connection: 'limits' | 'cache', isUnavailable: boolean): void
   readonly webhooks: WebhookMetrics
-  readonly syncs: SyncReport
+  readonly syncs: Pick<SyncReport, 'ended'>
   readonly mails: MailMetrics
   /** All metrics in Prometheus' text format, version 0.0.4. */
   text(): string
+  /** The same as data. */
+  read: Registry['read']
   /** The value of the `Content-Type` header for `text`. */
   readonly contentType: string
   /** Stops measuring the event loop. */
@@ -106,6 +108,7 @@ export function makeMetrics(): Metrics {
     syncs: makeSyncMetrics(registry),
     mails: makeMailMetrics(registry),
     text: registry.text,
+    read: registry.read,
     contentType,
     close: () => loop.disable(),
   }

@@ -1,5 +1,6 @@
 /**
- * Counters, gauges and histograms of one process, and their text in Prometheus' format, version 0.0.4. A
+ * Counters, gauges and histograms of one process, and their text in Prometheus' format, version 0.0.4. They
+ * can also be read as data. A
  * series is found by its label values in nested maps: every request is counted, and finding its series builds
  * no text.
  */
@@ -27,6 +28,28 @@ interface Described {
   readonly help: string
 }
 
+export interface PointReading {
+  readonly labels: Readonly<Record<string, string>>
+}
+
+/** One metric with all of its series; a series that was never counted is not there. */
+export type MetricReading = Described &
+  (
+    | {
+        readonly type: 'counter' | 'gauge'
+        readonly points: readonly (PointReading & { readonly value: number })[]
+      }
+    | {
+        readonly type: 'histogram'
+        readonly bounds: readonly number[]
+        /** `counts`: of each bucket alone, one more than there are bounds. */
+        readonly points: readonly (PointReading & {
+          readonly counts: readonly number[]
+          readonly sum: number
+        })[]
+      }
+  )
+
 /** Metrics appear in the order in which they were made. Without labels a metric has one series: `{}`. */
 export interface Registry {
   counter<Label extends string = never>(
@@ -49,21 +72,18 @@ export interface Registry {
     },
   ): Histogram<Label>
   text(): string
+  read(): readonly MetricReading[]
 }
 
 /** The value of the `Content-Type` header for the text. */
 export const contentType = 'text/plain; version=0.0.4; charset=utf-8'
 
 export function makeRegistry(): Registry {
-  const texts: (() => string)[] = []
-  const show = (type: string, { name, help }: Described, toLines: () => readonly string[]) => {
-    const head = [`# HELP ${name} ${help}`, `# TYPE ${name} ${type}`]
-    texts.push(() => [...head, ...toLines()].join('\n'))
-  }
+  const readers: (() => MetricReading)[] = []
   return {
     counter(name, help, labels = []) {
       const series = makeSeries(labels, makeNumber)
-      show('counter', { name, help }, () => series.list().map((one) => toLine(name, one)))
+      readers.push(() => ({ name, help, type: 'counter', points: series.list() }))
       series.begin()
       return {
         add(given, by = 1) {
@@ -73,7 +93,7 @@ export function makeRegistry(): Registry {
     },
     gauge(name, help, labels = []) {
       const series = makeSeries(labels, makeNumber)
-      show('gauge', { name, help }, () => series.list().map((one) => toLine(name, one)))
+      readers.push(() => ({ name, help, type: 'gauge', points: series.list() }))
       return {
         set(given, value) {
           series.find(given).value = value
@@ -82,13 +102,11 @@ export function makeRegistry(): Registry {
       }
     },
     readGauge(name, help, read) {
-      show('gauge', { name, help }, () => [`${name} ${read()}`])
+      readers.push(() => ({ name, help, type: 'gauge', points: [{ labels: {}, value: read() }] }))
     },
     histogram({ name, help, bounds, labels = [] }) {
       const series = makeSeries(labels, () => ({ counts: [...bounds.map(() => 0), 0], sum: 0 }))
-      show('histogram', { name, help }, () =>
-        series.list().flatMap((one) => toHistogramLines(name, bounds, one)),
-      )
+      readers.push(() => ({ name, help, type: 'histogram', bounds, points: series.list() }))
       series.begin()
       return {
         observe(given, value) {
@@ -100,32 +118,41 @@ export function makeRegistry(): Registry {
         },
       }
     },
-    text: () => `${texts.map((toText) => toText()).join('\n\n')}\n`,
+    read: () => readers.map((read) => read()),
+    text: () => `${readers.map((read) => toText(read())).join('\n\n')}\n`,
   }
 }
 
-/** One series: its labels as they are written, and what was counted. */
-type Series<Counted> = Counted & { readonly labels: readonly string[] }
+function toText({ name, help, ...metric }: MetricReading): string {
+  const lines =
+    metric.type === 'histogram'
+      ? metric.points.flatMap((point) => toHistogramLines(name, metric.bounds, point))
+      : metric.points.map(({ labels, value }) => `${name}${inBraces(toPairs(labels))} ${value}`)
+  return [`# HELP ${name} ${help}`, `# TYPE ${name} ${metric.type}`, ...lines].join('\n')
+}
+
+/** One series: its labels, and what was counted. */
+type Series<Counted> = Counted & PointReading
 
 const makeNumber = () => ({ value: 0 })
-
-function toLine(name: string, { labels, value }: Series<{ readonly value: number }>): string {
-  return `${name}${inBraces(labels)} ${value}`
-}
 
 function toHistogramLines(
   name: string,
   bounds: readonly number[],
-  { labels, counts, sum }: Series<{ readonly counts: readonly number[]; readonly sum: number }>,
+  { labels, counts, sum }: PointReading & { counts: readonly number[]; sum: number },
 ): readonly string[] {
   let below = 0
+  const pairs = toPairs(labels)
   const buckets = counts.map((count, at) => {
     below += count
-    return `${name}_bucket${inBraces([`le="${bounds[at] ?? '+Inf'}"`, ...labels])} ${below}`
+    return `${name}_bucket${inBraces([`le="${bounds[at] ?? '+Inf'}"`, ...pairs])} ${below}`
   })
-  const series = inBraces(labels)
+  const series = inBraces(pairs)
   return [...buckets, `${name}_sum${series} ${sum}`, `${name}_count${series} ${below}`]
 }
+
+const toPairs = (labels: PointReading['labels']): readonly string[] =>
+  Object.entries(labels).map(([name, value]) => `${name}="${escapeValue(value)}"`)
 
 const inBraces = (labels: readonly string[]) => (labels.length === 0 ? '' : `{${labels.join(',')}}`)
 
@@ -141,7 +168,7 @@ function makeSeries<Label extends string, Counted>(names: readonly Label[], make
   let root = makeNode<Counted>()
   let all: Series<Counted>[] = []
 
-  function open(labels: readonly string[]): Series<Counted> {
+  function open(labels: PointReading['labels']): Series<Counted> {
     const series = { ...make(), labels }
     all.push(series)
     return series
@@ -152,12 +179,12 @@ function makeSeries<Label extends string, Counted>(names: readonly Label[], make
       let node = root
       for (const name of names)
         node = node.next.getOrInsertComputed(labels[name], makeNode<Counted>)
-      node.series ??= open(names.map((name) => `${name}="${escapeValue(String(labels[name]))}"`))
+      node.series ??= open(Object.fromEntries(names.map((name) => [name, String(labels[name])])))
       return node.series
     },
     /** A metric without labels has its series from the beginning. */
     begin() {
-      if (names.length === 0) root.series = open([])
+      if (names.length === 0) root.series = open({})
     },
     list: (): readonly Series<Counted>[] => all,
     clear() {

@@ -6,6 +6,7 @@ import type { SyncRunReport } from '#syncs/syncs.ts'
 import { makeLog } from './log.ts'
 import { makeMetrics } from './metrics.ts'
 import { makeReports } from './reports.ts'
+import { noTracing } from './tracing.ts'
 
 const counts = {
   read: 0,
@@ -43,7 +44,7 @@ for (const [what, change, level] of runs) {
   test(`a sync run that ${what} is logged at level ${level}`, () => {
     const lines: string[] = []
     const destination = { write: (line: string) => void lines.push(line) }
-    const reports = makeReports(makeLog({ level: 'trace', destination }), makeMetrics())
+    const reports = makeReports(makeLog({ level: 'trace', destination }), makeMetrics(), noTracing)
     reports.syncs.ended({ ...run, ...change })
     const [line = '{}'] = lines
     const { level: found, msg, durationMs } = JSON.parse(line)
@@ -54,7 +55,7 @@ for (const [what, change, level] of runs) {
 test('a mail that is tried again is logged with what the operator can do', () => {
   const lines: string[] = []
   const destination = { write: (line: string) => void lines.push(line) }
-  const { mails } = makeReports(makeLog({ level: 'trace', destination }), makeMetrics())
+  const { mails } = makeReports(makeLog({ level: 'trace', destination }), makeMetrics(), noTracing)
   const mail = { id: 'one', kind: 'reset', attempts: 1 } as const
   const failures = [
     { code: 'ETLS', status: null, advice: /certificate that is valid for its name.*tls=never/ },

@@ -1,6 +1,6 @@
 /**
- * Turns the reports of other rooms into log lines and metrics, in one place. Those rooms know neither log nor
- * metrics; no line contains a secret, an amount or a caller's text.
+ * Turns the reports of other rooms into log lines, metrics and spans, in one place. Those rooms know none of
+ * them; no line contains a secret, an amount or a caller's text.
  */
 
 import type { OAuthReport } from '#auth/oauth/oauth.ts'
@@ -20,6 +20,8 @@ import type { Log } from './log.ts'
 import { makeMailReports, printUrl } from './mail-reports.ts'
 import type { Metrics } from './metrics.ts'
 import type { ReadRecord, RequestRecord, SimplefinRecord, WebhookRecord } from './request-record.ts'
+import * as spans from './span-facts.ts'
+import type { Tracing } from './tracing.ts'
 import { makeWebhookReports } from './webhook-reports.ts'
 
 export interface Reports {
@@ -42,7 +44,7 @@ export interface Reports {
   backgroundFailure(task: string, error: unknown): void
 }
 
-export function makeReports(log: Log, metrics: Metrics): Reports {
+export function makeReports(log: Log, metrics: Metrics, tracing: Tracing): Reports {
   function backgroundFailure(task: string, error: unknown): void {
     metrics.backgroundFailed(task)
     log.error({ task, err: error }, 'background work failed')
@@ -55,6 +57,7 @@ export function makeReports(log: Log, metrics: Metrics): Reports {
     },
   }
   const request = (record: RequestRecord) => {
+    tracing.describe(spans.spanOfRequest(record))
     if (record.door === 'oauth') logOAuth(log, record)
     else reportRead(log, metrics, record)
   }
@@ -65,7 +68,7 @@ export function makeReports(log: Log, metrics: Metrics): Reports {
       fellBack: (concern) => metrics.backgroundFailed(`kv-${concern}-stood-in`),
       unreadable: () => metrics.backgroundFailed('kv-unreadable'),
     },
-    upstream: makeUpstreamReport(log, metrics),
+    upstream: makeUpstreamReport(log, metrics, tracing),
     connections: makeConnectionReports(log, metrics),
     oauth: {
       failed: (error) => backgroundFailure('oauth', error),
@@ -80,13 +83,15 @@ export function makeReports(log: Log, metrics: Metrics): Reports {
       pendingRefused: (bound) => metrics.refused(`authorize-${bound}`),
     },
     syncs: {
+      around: (work) => tracing.within('sync', work),
       ended(run) {
+        tracing.describe(spans.spanOfSync(run))
         metrics.syncs.ended(run)
         logRun(log, run)
       },
     },
     jobs,
-    webhooks: makeWebhookReports(log, metrics, backgroundFailure),
+    webhooks: makeWebhookReports(log, metrics, { tracing, backgroundFailure }),
     mails: makeMailReports(log, metrics),
     printUrl: (made) => printUrl(log, made),
     request,
@@ -94,16 +99,23 @@ export function makeReports(log: Log, metrics: Metrics): Reports {
       metrics.breakerOpened(target.provider)
       log.warn({ connectionId: target.connectionId, provider: target.provider }, 'breaker is open')
     },
-    providerWebhook: (record) => reportProviderWebhook(log, metrics, record),
-    simplefin: (record) => reportSimplefin(log, metrics, record),
+    providerWebhook(record) {
+      tracing.describe(spans.spanOfWebhook(record))
+      reportProviderWebhook(log, metrics, record)
+    },
+    simplefin(record) {
+      tracing.describe(spans.spanOfSimplefin(record))
+      reportSimplefin(log, metrics, record)
+    },
     balanceFailure: (error) => log.warn({ err: error }, 'balances could not be read'),
     backgroundFailure,
   }
 }
 
-function makeUpstreamReport(log: Log, metrics: Metrics): UpstreamReport {
+function makeUpstreamReport(log: Log, metrics: Metrics, tracing: Tracing): UpstreamReport {
   return {
     exchange(event) {
+      tracing.record(spans.spanOfExchange(event))
       metrics.exchange(event)
       log.debug(event, 'provider exchange')
     },

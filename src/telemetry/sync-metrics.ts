@@ -11,7 +11,7 @@ const runBounds = [0.5, 1, 2.5, 5, 10, 30, 60, 300, 900]
 const countedRows = ['new', 'updated', 'gone', 'rounded'] as const
 
 /** Adds them to `registry`. */
-export function makeSyncMetrics(registry: Registry): SyncReport {
+export function makeSyncMetrics(registry: Registry): Pick<SyncReport, 'ended'> {
   const runs = registry.counter(
     'tributary_syncs_total',
     'Sync runs that ended, by provider and result.',

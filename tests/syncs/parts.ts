@@ -38,7 +38,7 @@ export function makeSyncDeps(t: TestContext, { app, clock, sandbox }: Service): 
     defaultTimezone: 'Australia/Sydney',
     refresh: async () => {},
     makeEvents,
-    report: metrics.syncs,
+    report: { ...metrics.syncs, around: (work) => work() },
     jobs: { done: () => {}, failed: () => {} },
   }
 }
