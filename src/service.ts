@@ -46,13 +46,17 @@ async function openSandbox(clock: Clock) {
 }
 
 /** OpenTelemetry; loaded where a collector is configured alone. */
-async function openTracing({ otlp }: Config, log: Log, running: Running): Promise<Tracing> {
+async function openTracing(
+  { otlp, otlpHeaders }: Config,
+  log: Log,
+  running: Running,
+): Promise<Tracing> {
   if (otlp === null) return noTracing
   const { openOtlp } = await import('#telemetry/otlp/open-otlp.ts')
   const { metrics } = running
   return openOtlp({
     ...otlp,
-    headers: otlp.headers?.reveal() ?? {},
+    headers: otlpHeaders?.reveal() ?? {},
     version,
     clock: systemClock,
     // The last metrics are sent after the store was closed.

@@ -79,6 +79,7 @@ export function compose(values: Values, { sandbox, providers, workingDirectory }
     mcpExtraTools: values.MCP_EXTRA_TOOLS,
     /** Null: neither traces nor metrics are sent anywhere. */
     otlp: composeOtlp(values),
+    otlpHeaders: values.OTEL_EXPORTER_OTLP_HEADERS,
   } as const
 }
 
@@ -93,7 +94,6 @@ function composeOtlp(values: Values) {
   return {
     tracesUrl,
     metricsUrl,
-    headers: values.OTEL_EXPORTER_OTLP_HEADERS,
     timeoutMs: values.OTEL_EXPORTER_OTLP_TIMEOUT,
     isCompressed: values.OTEL_EXPORTER_OTLP_COMPRESSION === 'gzip',
     metricIntervalMs: values.OTEL_METRIC_EXPORT_INTERVAL,

@@ -21,7 +21,7 @@ export function listSecretTexts(config: Config, secrets: Secrets): readonly stri
     const bytes = Buffer.from(key)
     return [bytes.toString('base64'), bytes.toString('base64url'), bytes.toString('hex')]
   })
-  const headers = Object.values(config.otlp?.headers?.reveal() ?? {}).flatMap((text) => {
+  const headers = Object.values(config.otlpHeaders?.reveal() ?? {}).flatMap((text) => {
     return [text, encodeURIComponent(text)]
   })
   const pems = texts.flatMap((text) => (text?.startsWith('-----BEGIN') ? listKeyTexts(text) : []))
