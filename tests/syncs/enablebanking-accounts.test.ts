@@ -1,6 +1,7 @@
 /** Syncs of a bank with several accounts at Enable Banking: each account is read for itself. */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import type { UserId } from '#kernel/ids.ts'
 import type { BankRow } from '#sandbox/enablebanking/people.ts'
 import { toUid } from '#sandbox/enablebanking/sessions.ts'
 import { startService } from '#tests/support/service.ts'
@@ -70,4 +71,24 @@ test('an account that its bank refuses keeps no other from being announced, and 
   service.sandbox.enablebanking.clearFaults()
   service.clock.advance(dayMs)
   assert.deepEqual(await descriptions(), ['behind the refusal'])
+})
+
+test('an adopted account has the currency of its money as soon as it is linked; where the balance failed, a sync learns it', async (t) => {
+  const service = await startService()
+  t.after(() => service.close())
+  const currencies = async (user: { readonly id: UserId }) =>
+    (await service.accounts(user)).map(({ currency }) => currency).toSorted()
+  const one = await service.createUser()
+  await service.link(one, 'foreign', 'enablebanking')
+  assert.deepEqual(await currencies(one), ['EUR', 'SEK'])
+  const other = await service.createUser()
+  const watcher = await watch(service, other)
+  service.sandbox.enablebanking.addFault({
+    when: ({ path }) => path.endsWith('/balances'),
+    does: { kind: 'reply', reply: { status: 500, body: {} } },
+  })
+  const [connection = assert.fail()] = await service.link(other, 'foreign', 'enablebanking')
+  assert.deepEqual(await currencies(other), ['EUR', 'EUR'])
+  await watcher.sync(connection.id)
+  assert.deepEqual(await currencies(other), ['EUR', 'SEK'])
 })

@@ -70,6 +70,25 @@ export async function readRows(
   return { value: body, readAt }
 }
 
+/** What is kept of the balances, without a call. */
+export async function peekBalances(
+  { readings }: Reach,
+  login: Login,
+  account: KeptAccount,
+): Promise<readonly WireBalance[] | null> {
+  const found = await readings.peek(nameBalances(login, account))
+  return found === null ? null : readBody(BalancesBody, found.body).balances
+}
+
+/** What is kept of the rows, without a call: bytes of `kept-rows.ts`. */
+export async function peekRows(
+  { readings }: Reach,
+  login: Login,
+  account: KeptAccount,
+): Promise<Uint8Array | null> {
+  return (await readings.peek(nameRows(login, account)))?.body ?? null
+}
+
 /** When data of the account were last read; null: nothing is kept. */
 export async function findReadAt(
   { readings }: Reach,

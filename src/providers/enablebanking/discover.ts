@@ -2,15 +2,16 @@
  * The one connection of a login with its accounts, from its session. A person who is present, at linking and
  * at their press, has the bank read anew with it: within the first hour that brings all it has.
  */
+import { type UpstreamId, upstreamId } from '#kernel/ids.ts'
 import { type Millis, toIso } from '#kernel/time.ts'
 import { UpstreamError } from '../failure.ts'
-import { keepsReadings } from '../login.ts'
 import type { CallContext, DiscoveredConnection, Login } from '../port.ts'
 import { findReadAt, readBalances, readRows } from './account-readings.ts'
 import { applicationOf, judgeStatus, type Reach, readSession } from './consent.ts'
 import { RefusedError } from './failures.ts'
 import { findUid } from './keep-session.ts'
-import { currencyOf, toAccount, toConnection } from './map.ts'
+import { findCurrency } from './learn-currency.ts'
+import { toAccount, toConnection } from './map.ts'
 import { type KeptAccount, readSecret, sessionOf } from './secret.ts'
 import type { Session } from './wire.ts'
 
@@ -46,6 +47,17 @@ export async function discover(
       accounts,
     }),
   ]
+}
+
+/** Without a bank call: the session alone is asked. */
+export async function listAlive(
+  reach: Reach,
+  login: Login,
+  call: CallContext,
+): Promise<readonly UpstreamId[]> {
+  if (readSecret(login)?.session === null) return []
+  const found = await readOrEnded(reach, login, call)
+  return typeof found === 'string' ? [] : [upstreamId(login.upstreamUserId)]
 }
 
 /** A session that has ended is known by its refusal as well as by its status. */
@@ -92,21 +104,4 @@ async function readNow(
     accounts.map((account) => readBalances(reach, login, account, call).catch(noteFailure)),
   )
   call.signal.throwIfAborted()
-}
-
-/** Where the bank gives no currency of the account, that of its balance, as far as one is kept. */
-async function findCurrency(
-  reach: Reach,
-  login: Login,
-  account: KeptAccount,
-  call: CallContext,
-): Promise<string | null> {
-  if (account.currency !== null) return account.currency
-  if (call.person === undefined) return null
-  try {
-    return currencyOf((await readBalances(reach, login, account, keepsReadings(call))).value)
-  } catch (error) {
-    if (error instanceof UpstreamError) return null
-    throw error
-  }
 }

@@ -7,21 +7,19 @@ import type { Balance } from '#contract/resources.ts'
 import { type Millis, toIso } from '#kernel/time.ts'
 import type { InstallationAccess } from '../credentials.ts'
 import { UpstreamError } from '../failure.ts'
-import { keepsReadings } from '../login.ts'
 import type {
   AccountRef,
   BalanceQuery,
   BalanceReading,
   BankingAdapter,
   CallContext,
-  DiscoveredConnection,
   Login,
 } from '../port.ts'
 import { keptAccountOf, readBalances, readingLifeMs } from './account-readings.ts'
 import { findCallsLeft } from './ask-bank.ts'
 import { type EnableBankingOptions, makeClient } from './client.ts'
 import { type Reach, readOpenSession, revoke } from './consent.ts'
-import { discover } from './discover.ts'
+import { discover, listAlive } from './discover.ts'
 import { identify } from './identify.ts'
 import { makeBanks } from './institutions.ts'
 import { makeLinking } from './linking.ts'
@@ -62,10 +60,7 @@ export function makeEnableBanking(options: EnableBankingOptions): BankingAdapter
     confirmEmpty: async (login, _connection, call) =>
       void (await readOpenSession(reach, login, call)),
     callsLeft: (login) => findCallsLeft(reach, login),
-    async listAlive(login, call): Promise<readonly DiscoveredConnection['upstreamId'][]> {
-      const found = await discover(reach, login, keepsReadings(call))
-      return found.flatMap(({ status, upstreamId: id }) => (status === 'active' ? [id] : []))
-    },
+    listAlive: (login, call) => listAlive(reach, login, call),
     balances: (query, call) => readAll(reach, query, call),
     transactions: makeTransactionReader(reach),
     pending: (query, call) => readPendingRows(reach, query, call),

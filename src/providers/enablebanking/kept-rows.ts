@@ -2,7 +2,7 @@
  * The rows of a reading as bytes: a first line that says where each day lies, then the rows of each day as
  * JSON. A page parses the days that it shows, not the years around them. Pure.
  */
-import type { AnyRow, KeptRows } from './rows.ts'
+import { type AnyRow, isReadable, type KeptRows } from './rows.ts'
 
 /** A day, newest first: its rows are `rows` in number, and end `end` bytes behind the first line. */
 interface DayPlace {
@@ -79,6 +79,13 @@ export function readKeptPending(body: Uint8Array): readonly AnyRow[] {
   const { days, pendingEnd, rest } = openKeptRows(body)
   if (pendingEnd === undefined) return []
   return JSON.parse(rest.subarray(days.at(-1)?.end ?? 0, pendingEnd).toString()) as AnyRow[]
+}
+
+/** The currency of the newest rows, where they have one alone. */
+export function findKeptCurrency(body: Uint8Array): string | null {
+  const { rows } = sliceKeptRows(body, { until: null, isFirst: true }, 1)
+  const [currency = null, ...others] = new Set(rows.filter(isReadable).map((row) => row.currency))
+  return others.length === 0 ? currency : null
 }
 
 /** Where a page begins. */

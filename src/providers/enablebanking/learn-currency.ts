@@ -1,0 +1,61 @@
+/**
+ * The currency of an account of which the bank tells none (`XXX`, or a session that was adopted): that of its
+ * money. It is learnt once, from what is kept of the account, else by a sync, and remembered.
+ */
+import { parseCurrency } from '#kernel/money.ts'
+import { UpstreamError } from '../failure.ts'
+import { keepsReadings } from '../login.ts'
+import type { CallContext, Login } from '../port.ts'
+import { peekBalances, peekRows, readBalances, readRows } from './account-readings.ts'
+import type { Reach } from './consent.ts'
+import { findKeptCurrency } from './kept-rows.ts'
+import { currencyOf } from './map.ts'
+import type { KeptAccount } from './secret.ts'
+
+/** Below the longest timer (24.8 days); then it is learnt again. */
+const lifeMs = 20 * 86_400_000
+
+/** Null: it is not told, and its money could not be read. */
+export async function findCurrency(
+  reach: Reach,
+  login: Login,
+  account: KeptAccount,
+  call: CallContext,
+): Promise<string | null> {
+  if (account.currency !== null) return account.currency
+  const { readings } = reach
+  const named = { name: `currency:${account.id}`, login, maxAgeMs: lifeMs }
+  const known = await readings.peek(named)
+  if (known !== null) return parseCurrency(Buffer.from(known.body).toString('utf8'))
+  const learnt = await learn(reach, login, account, call)
+  if (learnt !== null) {
+    await readings.get({ ...named, call: keepsReadings(call), read: async () => Buffer.from(learnt) })
+  }
+  return learnt
+}
+
+/**
+ * From what is kept. A link asks for a balance, which then serves reads, and a sync for the rows that it
+ * reads next, or a balance where there are none. Other calls of people are left to them.
+ */
+async function learn(
+  reach: Reach,
+  login: Login,
+  account: KeptAccount,
+  call: CallContext,
+): Promise<string | null> {
+  const balances = await peekBalances(reach, login, account)
+  const rows = await peekRows(reach, login, account)
+  const kept = (balances && currencyOf(balances)) ?? (rows && findKeptCurrency(rows))
+  const isSync = call.priority === 'background'
+  if (kept !== null || !(isSync || call.isAnew)) return kept
+  const later = keepsReadings(call)
+  try {
+    const rowsNow = isSync ? (await readRows(reach, login, account, later)).value : null
+    const ofRows = rowsNow && findKeptCurrency(rowsNow)
+    return ofRows ?? currencyOf((await readBalances(reach, login, account, later)).value)
+  } catch (error) {
+    if (error instanceof UpstreamError) return null
+    throw error
+  }
+}
