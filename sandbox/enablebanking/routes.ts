@@ -44,6 +44,8 @@ function describe(site: Site, { id }: KnownApplication): EmulatorReply {
       environment: 'PRODUCTION',
       redirect_urls: site.redirectUrls ?? [
         'https://tributary.example/providers/enablebanking/callback',
+        'http://127.0.0.1:3000/providers/enablebanking/callback',
+        'http://localhost:3000/providers/enablebanking/callback',
       ],
       active: known?.isActive !== false,
       countries,

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { openMemoryKv } from '#fast/memory.ts'
 import { openKv } from '#fast/open.ts'
 import { makeRecentFailures } from '#providers/recent-failures.ts'
+import { makeGround } from '#tests/adapters/enablebanking/harness.ts'
 import { openSetting } from '#tests/adapters/fiskil/harness.ts'
 import { makeSqlitePlace } from '#tests/contract/store/place.ts'
 import { compareClocks } from './clocks.ts'
@@ -255,4 +256,30 @@ test('in live mode an installation where nobody can be read is a warning; in san
   for (const { diagnosis } of [own, made]) {
     assert.ok(!diagnosis.checks.some(({ name }) => name === 'links'))
   }
+})
+
+test('an application without this server’s redirect URL, or not active yet, is a warning with what to enter', async (t) => {
+  await using ground = await makeGround()
+  const adapters = { enablebanking: ground.adapter }
+  const base = 'https://money.example'
+  const origins = () => ({ base, mcp: nowhere, auth: nowhere })
+  const own = `${base}/providers/enablebanking/callback`
+  const { site } = ground.server
+  const look = async () =>
+    find((await diagnose(t, { adapters, origins })).diagnosis.checks, 'provider:enablebanking')
+  // It ends as ours does, on another server.
+  site.redirectUrls = ['https://other.example/providers/enablebanking/callback']
+  const missing = await look()
+  assert.equal(missing.status, 'warning')
+  assert.ok(missing.message.includes(`it has not the redirect URL ${own}`))
+  assert.ok(missing.action?.startsWith(`Enter ${own} as a redirect URL in the control panel`))
+  site.redirectUrls = [own]
+  assert.equal((await look()).status, 'ok')
+  const [application] = site.applications
+  assert.ok(application !== undefined)
+  application.isActive = false
+  const inactive = await look()
+  assert.equal(inactive.status, 'warning')
+  assert.match(inactive.action ?? '', /^Link an account in the control panel of enablebanking\.com/)
+  assert.doesNotMatch(inactive.action ?? '', /Open the page Connections/)
 })

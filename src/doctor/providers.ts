@@ -2,6 +2,7 @@
  * Each configured provider: whether it answers, whether it accepts our app's credentials, and what time its
  * clock shows. People and their consents are not checked here.
  */
+import type { Origins } from '#contract/origins.ts'
 import type { Provider } from '#contract/resources.ts'
 import { type Clock, toIso } from '#kernel/time.ts'
 import { unreachable } from '#kernel/unreachable.ts'
@@ -23,6 +24,9 @@ export function remedyForProvider(provider: Provider): string {
 interface Options {
   readonly clock: Clock
   readonly store: Pick<Store, 'inspector'>
+  /** The origins that currently apply. */
+  readonly origins: () => Pick<Origins, 'base'>
+  readonly installation: Pick<Installation, 'mode'>
 }
 
 interface UseOptions extends Pick<Options, 'store'> {
@@ -36,7 +40,8 @@ const staleMs = 48 * 3_600_000
 const maxStale = 20
 
 /** A provider that is reached with people's own keys alone is only asked once somebody is linked there. */
-export function checkProvider(adapter: Adapter, { clock, store }: Options): Check {
+export function checkProvider(adapter: Adapter, options: Options): Check {
+  const { clock, store } = options
   const { provider, access } = adapter
   const name = `provider:${provider}`
   return async (signal) => {
@@ -52,13 +57,36 @@ export function checkProvider(adapter: Adapter, { clock, store }: Options): Chec
     const answers = access.hasOwnCredentials
       ? 'answers and accepts our credentials'
       : 'answers; tokens are people’s own'
+    const { failure, note = null } = reply
+    const todo = findNextStep(provider, reply, options)
+    const message = [note ?? answers, ...(todo?.lacks ?? []), people].join('; ')
     return [
-      reply.failure === null
-        ? ok(name, `${reply.note ?? answers}; ${people}`, action)
-        : describe(provider, reply.failure),
+      failure !== null
+        ? describe(provider, failure)
+        : todo === null
+          ? ok(name, message, action)
+          : warning(name, message, todo.action),
       ...compareClocks(`clock:${provider}`, provider, reply.theirTimeMs, span),
       ...(use === 'unknown' ? [] : await findStale(adapter, store, clock)),
     ]
+  }
+}
+
+/** Accepted credentials with which nobody can link yet; null: people can. */
+function findNextStep(
+  provider: Provider,
+  { nextStep = null, returnUrls }: ProbeReply,
+  { origins, installation }: Options,
+): { readonly lacks: readonly string[]; readonly action: string } | null {
+  const own = `${origins().base}/providers/${provider}/callback`
+  // The sandbox takes every address of this machine.
+  const isKnown = installation.mode === 'sandbox' || (returnUrls?.includes(own) ?? true)
+  if (nextStep === null && isKnown) return null
+  const where = factsOf(provider).personal?.source ?? `at ${factsOf(provider).name}`
+  const enter = `Enter ${own} as a redirect URL ${where}; the address must be exactly that by which people open this server (BASE_URL)`
+  return {
+    lacks: isKnown ? [] : [`it has not the redirect URL ${own}`],
+    action: [...(nextStep === null ? [] : [nextStep]), ...(isKnown ? [] : [enter])].join('. '),
   }
 }
 

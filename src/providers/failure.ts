@@ -38,8 +38,16 @@ export type UpstreamFailure =
       readonly wholeLogin?: boolean
       readonly detail: string
     }
-  /** What only the operator can fix: our app credentials, a retired endpoint (reading R20a). */
-  | { readonly kind: 'misconfigured'; readonly status: number; readonly detail: string }
+  /**
+   * What only the operator can fix: our app credentials, a retired endpoint (reading R20a). `isPersonal`: the
+   * application is one that a person brought, who can mend it at the provider.
+   */
+  | {
+      readonly kind: 'misconfigured'
+      readonly status: number
+      readonly detail: string
+      readonly isPersonal?: true
+    }
   /** The provider is still preparing the data (SnapTrade 425; reading R20a); `of` names it where known. */
   | { readonly kind: 'preparing'; readonly detail: string; readonly of?: string }
 

@@ -72,6 +72,10 @@ export interface ProbeReply {
   readonly failure: UpstreamFailure | null
   /** For operators, in place of a general sentence: which key was accepted, and what to know of it. */
   readonly note?: string | null
+  /** What is left to do before people can link, a sentence for operators; null or absent: nothing. */
+  readonly nextStep?: string | null
+  /** The return addresses that the provider accepts, where it tells them. */
+  readonly returnUrls?: readonly string[]
 }
 
 /** A read that found nothing: these rows of these accounts. */

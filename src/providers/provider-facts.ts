@@ -90,6 +90,8 @@ export interface ProviderFacts {
   readonly scheduledReadHours: number | null
   /** True where people may link with keys of their own: the adapter works without our credentials. */
   readonly isOpen: boolean
+  /** Why accounts may not be shared, and what to do, where it is the provider's own rule: full sentences. */
+  readonly whenIneligible?: string
   /** A call ends a person's consent or token there. */
   readonly endsConsents: boolean
   /** Absent: an individual cannot get access there. */

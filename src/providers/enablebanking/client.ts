@@ -69,8 +69,11 @@ export function makeClient(options: EnableBankingOptions): EnableBankingClient {
     try {
       return demandOk(response, clock.now())
     } catch (error) {
-      if (error instanceof RefusedError) note(by, request.route, error)
-      throw error
+      if (!(error instanceof RefusedError)) throw error
+      note(by, request.route, error)
+      const { failure } = error
+      if (!by.isOwn || failure.kind !== 'misconfigured') throw error
+      throw new RefusedError({ ...failure, isPersonal: true }, error)
     }
   }
 
@@ -96,7 +99,7 @@ export function makeClient(options: EnableBankingOptions): EnableBankingClient {
       if (application === null) return { theirTimeMs, failure: judgeBare(response.status) }
       try {
         const told = readBody(ApplicationBody, demandOk(response, clock.now()))
-        return { theirTimeMs, failure: null, note: describe(told) }
+        return { theirTimeMs, failure: null, ...describe(told) }
       } catch (error) {
         if (error instanceof UpstreamError) return { theirTimeMs, failure: error.failure }
         throw error
@@ -115,14 +118,17 @@ function judgeBare(status: number): ProbeReply['failure'] {
     : { kind: 'malformed', detail }
 }
 
-function describe({ active, environment, redirect_urls: urls }: ApplicationToldOf): string {
-  const kind = (environment ?? 'unknown').toLowerCase()
-  if (active === false) {
-    return `the application (${kind}) is not active yet: link an account in the control panel of enablebanking.com`
+/** What the application says of itself: whether it can be used, and where it lets browsers return. */
+function describe(told: ApplicationToldOf): Pick<ProbeReply, 'note' | 'nextStep' | 'returnUrls'> {
+  const kind = (told.environment ?? 'unknown').toLowerCase()
+  const returnUrls = told.redirect_urls ?? []
+  if (told.active !== false) return { note: `the application (${kind}) is active`, returnUrls }
+  return {
+    note: `the application (${kind}) is not active yet`,
+    nextStep:
+      'Link an account in the control panel of enablebanking.com: the application is active then, and sees that account',
+    returnUrls,
   }
-  const ours = (urls ?? []).some((url) => url.endsWith('/providers/enablebanking/callback'))
-  const missing = `the application (${kind}) is active, but has no redirect URL that ends with /providers/enablebanking/callback: add {BASE_URL}/providers/enablebanking/callback in the control panel`
-  return ours ? `the application (${kind}) is active` : missing
 }
 
 type ApplicationToldOf = ReturnType<typeof ApplicationBody.parse>

@@ -21,6 +21,8 @@ export const enablebankingFacts = {
   scheduledReadHours: 24,
   isOpen: true,
   endsConsents: true,
+  whenIneligible:
+    'An application sees the accounts alone that are linked with it. Link the accounts in the control panel of enablebanking.com first, then start again and choose the same accounts on the page of the bank.',
   personal: {
     name: 'Enable Banking',
     source: 'in the control panel of enablebanking.com, under API applications',

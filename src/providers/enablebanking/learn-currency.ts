@@ -29,7 +29,11 @@ export async function findCurrency(
   if (known !== null) return parseCurrency(Buffer.from(known.body).toString('utf8'))
   const learnt = await learn(reach, login, account, call)
   if (learnt !== null) {
-    await readings.get({ ...named, call: keepsReadings(call), read: async () => Buffer.from(learnt) })
+    await readings.get({
+      ...named,
+      call: keepsReadings(call),
+      read: async () => Buffer.from(learnt),
+    })
   }
   return learnt
 }

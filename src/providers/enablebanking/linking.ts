@@ -161,6 +161,8 @@ async function open(
   } catch (error) {
     if (!(error instanceof RefusedError)) throw error
     const reason = failures.get(error.code)
+    if (reason === 'misconfigured' && application.isOwn)
+      return fail('key_refused', 'own_application')
     if (reason !== undefined) return fail(reason, error.code.toLowerCase())
     if (error.failure.kind === 'consent_lost') return fail('expired', error.code.toLowerCase())
     throw error

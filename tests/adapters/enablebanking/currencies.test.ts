@@ -2,17 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Login } from '#providers/port.ts'
-import {
-  adopt,
-  background,
-  call,
-  dayMs,
-  makeGround,
-  queryFor,
-  refsOf,
-  user,
-  walk,
-} from './harness.ts'
+import { adopt, background, call, dayMs, makeGround, queryFor, refsOf, walk } from './harness.ts'
 
 type Ground = Awaited<ReturnType<typeof makeGround>>
 
@@ -27,7 +17,7 @@ test('an adopted account has the currency of its money once its balance was read
   assert.deepEqual(await currenciesOf(ground, login), [null, null])
   const { connection, refs } = await refsOf(ground, login)
   const accounts = refs.map((account) => ({ connection, account }))
-  await ground.adapter.balances?.({ userId: user, login, accounts }, call)
+  await ground.adapter.balances?.({ login, accounts }, call)
   assert.deepEqual(await currenciesOf(ground, login), ['SEK', 'EUR'])
   ground.clock.ms += dayMs
   assert.deepEqual(await currenciesOf(ground, login), ['SEK', 'EUR'])

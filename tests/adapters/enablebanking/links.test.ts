@@ -314,15 +314,21 @@ test('a session that has ended makes the connection invalidated or revoked, and 
 test('a probe tells the application’s state; without one, that the provider answers', async () => {
   await using ground = await makeGround()
   const good = await ground.adapter.probe?.(call)
-  assert.deepEqual([good?.failure, good?.note], [null, 'the application (production) is active'])
+  assert.deepEqual(
+    [good?.failure, good?.note, good?.nextStep],
+    [null, 'the application (production) is active', undefined],
+  )
   const { site } = ground.server
   const [application] = site.applications
   assert.ok(application !== undefined)
   application.isActive = false
-  assert.match((await ground.adapter.probe?.(call))?.note ?? '', /not active yet: link an account/)
+  assert.match(
+    (await ground.adapter.probe?.(call))?.nextStep ?? '',
+    /^Link an account in the control/,
+  )
   application.isActive = true
   site.redirectUrls = ['https://other.example/']
-  assert.match((await ground.adapter.probe?.(call))?.note ?? '', /no redirect URL that ends with/)
+  assert.deepEqual((await ground.adapter.probe?.(call))?.returnUrls, ['https://other.example/'])
   await using bare = await makeGround({ application: null })
   assert.equal((await bare.adapter.probe?.(call))?.failure, null)
 })

@@ -245,3 +245,24 @@ test('a provider that does not answer leaves the form for a key usable', async (
     world.service.sandbox.enablebanking.clearFaults()
   }
 })
+
+test('an application of the person’s own that is refused is theirs to mend, with the address to enter', async () => {
+  const { person, jar } = await visitor(bare)
+  const { hidden } = await jar.get(choicePath)
+  await jar.post(newPath, { token: hidden.token ?? '', provider, ...ownFields })
+  const { site } = sandbox.enablebanking
+  site.redirectUrls = ['https://other.example/']
+  const left = await choose(jar, 'FI:Pankki Kaarna')
+  site.redirectUrls = null
+  assert.match(left.text, /refuses your application/)
+  assert.ok(left.text.includes(`${bare.service.baseUrl}/providers/${provider}/callback`))
+  assert.doesNotMatch(left.text, /access of this installation|Only the operator/)
+  assert.deepEqual(await rowsOf(bare, person), [])
+})
+
+test('accounts that are not linked in the control panel end with where to link them', async () => {
+  const { jar } = await visitor(world)
+  const back = await decide(world, await choose(jar, 'FI:Pankki Kaarna'), 'hidden')
+  const end = await jar.get(back)
+  assert.match(end.text, /Link the accounts in the control panel of enablebanking\.com first/)
+})

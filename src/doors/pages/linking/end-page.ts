@@ -1,5 +1,7 @@
 /** When a link ends without a connection: what happened, what to do, and one button. Rendering only. */
 import type { ApiError } from '#contract/errors.ts'
+import type { Provider } from '#contract/resources.ts'
+import { factsOf } from '#providers/all-facts.ts'
 import type { LinkingFailure } from '#providers/linking.ts'
 import { type Html, html } from '../html.ts'
 
@@ -80,12 +82,33 @@ function toWords(reason: LinkingFailure, name: string): Words {
   }
 }
 
+interface Failed {
+  readonly reason: LinkingFailure
+  readonly provider: Provider
+  /** The provider's, for people. */
+  readonly name: string
+}
+
 /** @param places where to try again, and the list of connections. */
 export function renderFailed(
-  { reason, name }: { readonly reason: LinkingFailure; readonly name: string },
+  { reason, provider, name }: Failed,
   places: { readonly again: string; readonly list: string },
 ): EndPage {
+  const { whenIneligible } = factsOf(provider)
+  if (reason === 'ineligible' && whenIneligible !== undefined) {
+    const heading = 'These accounts are not linked there yet'
+    return renderEnd({ heading, text: whenIneligible, button: again }, places.again)
+  }
   return renderEnd(toWords(reason, name), reason === 'misconfigured' ? places.list : places.again)
+}
+
+/** An application that the person brought themselves. */
+export function renderOwnRefused(
+  { name, returnUrl }: { readonly name: string; readonly returnUrl: string },
+  back: string,
+): EndPage {
+  const text = `${name} does not accept the application that you brought. Look there whether it is active, and whether it has exactly this redirect URL: ${returnUrl}. Then try again. If the application was deleted or has another key now, enter the new one here.`
+  return renderEnd({ heading: `${name} refuses your application`, text, button: again }, back)
 }
 
 const states = {

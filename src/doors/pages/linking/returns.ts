@@ -84,7 +84,10 @@ function showEnd(context: PagesContext, { visit, reply }: SignedInRequest, end: 
     case 'failed': {
       const again = toAgain(end.provider, end.connectionId)
       const name = nameOf(context, end.provider)
-      const page = renderFailed({ reason: end.reason, name }, { again, list: listPath })
+      const page = renderFailed(
+        { reason: end.reason, provider: end.provider, name },
+        { again, list: listPath },
+      )
       const isOurs = end.reason === 'unavailable' || end.reason === 'misconfigured'
       return context.show(reply.code(isOurs ? 503 : 200), visit, page)
     }

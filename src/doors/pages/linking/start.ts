@@ -7,7 +7,7 @@ import { UpstreamError } from '#providers/failure.ts'
 import type { PagesContext } from '../context.ts'
 import { type FormTurn, toBy } from '../signed-in.ts'
 import { rememberBegun } from './begun-here.ts'
-import { renderFailed, renderRefused } from './end-page.ts'
+import { type EndPage, renderFailed, renderOwnRefused, renderRefused } from './end-page.ts'
 import { listPath, toReturnOrigin } from './places.ts'
 
 export interface Leading {
@@ -45,14 +45,26 @@ export async function leadToProvider(
     }
     const way = context.connections.linkingWays.find(({ provider }) => provider === asked.provider)
     const name = way?.name ?? asked.provider
-    const page = isMisconfigured(error)
-      ? renderFailed({ reason: 'misconfigured', name }, { again: back, list: listPath })
-      : renderRefused({ error, name, back })
-    return context.show(reply.code(error.status), visit, page)
+    const returnUrl = `${baseUrl}/providers/${asked.provider}/callback`
+    const refused = { ...{ error, name, back, returnUrl }, provider: asked.provider }
+    return context.show(reply.code(error.status), visit, toPage(refused))
   }
 }
 
-/** The provider refuses this installation: waiting mends nothing. */
-function isMisconfigured({ cause }: ApiError): boolean {
-  return cause instanceof UpstreamError && cause.failure.kind === 'misconfigured'
+interface NotOpened {
+  readonly error: ApiError
+  readonly provider: Provider
+  /** The provider's, for people. */
+  readonly name: string
+  readonly back: string
+  readonly returnUrl: string
+}
+
+/** A provider that refuses an application is not mended by waiting. */
+function toPage({ error, provider, name, back, returnUrl }: NotOpened): EndPage {
+  const failure = error.cause instanceof UpstreamError ? error.cause.failure : null
+  if (failure?.kind !== 'misconfigured') return renderRefused({ error, name, back })
+  if (failure.isPersonal === true) return renderOwnRefused({ name, returnUrl }, back)
+  const places = { again: back, list: listPath }
+  return renderFailed({ reason: 'misconfigured', provider, name }, places)
 }
