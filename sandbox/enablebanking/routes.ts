@@ -1,4 +1,5 @@
 /** The API of the Enable Banking emulator: applications, banks, authorisations and sessions. */
+import { hash } from 'node:crypto'
 import type { EmulatorReply, EmulatorRequest } from '../emulator.ts'
 import { answerAccount } from './accounts.ts'
 import { answerConsentPage, consentPath } from './consent.ts'
@@ -121,11 +122,14 @@ function authorise(
     return refuse(422, 'WRONG_REQUEST_PARAMETERS', 'language')
   }
   const hasPerson = headers['psu-ip-address'] !== undefined
+  const psuId = typeof asked.psu_id === 'string' ? asked.psu_id : null
+  const psuIdHash = psuId === null ? null : hash('sha256', `${applicationId} ${psuId}`)
   const id = site.sessions.authorise({
     ...{ applicationId, bank, state: asked.state, redirectUrl, validUntil, hasPerson },
+    psuIdHash,
   })
   const url = `${site.base()}${consentPath}?authorization=${id}`
-  return { status: 200, body: { url, authorization_id: id, psu_id_hash: null } }
+  return { status: 200, body: { url, authorization_id: id, psu_id_hash: psuIdHash } }
 }
 
 function isAllowed({ redirectUrls }: Site, url: string): boolean {
@@ -227,7 +231,7 @@ function answerSession(
       })),
       aspsp: person.bank,
       psu_type: 'personal',
-      psu_id_hash: null,
+      psu_id_hash: session.psuIdHash ?? null,
       access: toAccess(session),
       created: new Date(session.authorisedAt).toISOString(),
       authorized: new Date(session.authorisedAt).toISOString(),

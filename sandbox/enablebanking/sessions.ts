@@ -15,6 +15,8 @@ export interface Authorisation {
   readonly validUntil: number
   /** The person's headers were sent. */
   readonly hasPerson: boolean
+  /** Of the id that the application has for its person; null: it gave none. */
+  readonly psuIdHash: string | null
 }
 
 export interface BankSession {
@@ -24,6 +26,7 @@ export interface BankSession {
   /** Milliseconds since the epoch. */
   readonly authorisedAt: number
   readonly validUntil: number
+  readonly psuIdHash?: string | null
   status: string
 }
 
@@ -78,6 +81,7 @@ export function makeSessions(clock: Clock): Sessions {
         person: found.person,
         authorisedAt: clock.now(),
         validUntil: found.authorisation.validUntil,
+        psuIdHash: found.authorisation.psuIdHash,
         status: 'AUTHORIZED',
       }
       sessions.set(session.id, session)

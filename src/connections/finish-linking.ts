@@ -10,6 +10,7 @@ import type { SessionId } from '#kernel/ids.ts'
 import type { Identity } from '#providers/credentials.ts'
 import { UpstreamError } from '#providers/failure.ts'
 import type { Linking, LinkingReturn, ReturnRequest } from '#providers/linking.ts'
+import type { Login } from '#providers/login.ts'
 import { OwnerGoneError } from '#store/failure.ts'
 import { openLogin } from '#store/open-login.ts'
 import type { LinkingRow } from '#store/ports/linkings.ts'
@@ -24,6 +25,7 @@ import {
 } from './ask-provider.ts'
 import { listKnown } from './claimed-login.ts'
 import { endUnsavedLogin } from './end-consent.ts'
+import { forgetReadings } from './forget-readings.ts'
 import {
   hashState,
   isState,
@@ -120,8 +122,10 @@ async function finish(options: ActionOptions, arrived: Arrived): Promise<void> {
   if (await isOther(options, attempt, result.identity)) {
     return failLinking(options, by, { attempt, reason: 'different_account', code: null })
   }
+  const former = await findFormer(options, attempt, result.identity)
   const saved = await saveLogin(options, arrived, result.identity)
   await readConsents(options, by, { attempt, login: saved }, askOptions)
+  if (former !== null) await endFormer(options, arrived, { former, saved })
 }
 
 /** What the adapter makes of the return. No answer of the provider is a result too: the state is used. */
@@ -142,6 +146,7 @@ async function readReturn(
     query,
     returnUrl: toReturnUrl(baseUrl, { provider, stateIn: linking.stateIn }, state),
     renews: renewed === null ? null : toConnectionRef(renewed),
+    begun: { state, userId: attempt.userId, institutionId: attempt.institutionId },
     known: await listKnown(options, attempt.userId, provider),
   }
   try {
@@ -163,6 +168,36 @@ async function isOther(
   if (connectionId === null || loginId === null) return false
   const known = await store.logins.find(loginId)
   return known !== null && known.upstreamUserId !== upstreamUserId
+}
+
+/** The stored login that this return replaces the secret of; null: none. */
+async function findFormer(
+  options: ActionOptions,
+  { userId, provider }: LinkingRow,
+  { upstreamUserId, secret }: Identity,
+): Promise<Login | null> {
+  const known = await listKnown(options, userId, provider)
+  return known.find((one) => one.upstreamUserId === upstreamUserId && one.secret !== secret) ?? null
+}
+
+/** What the former secret opened ends at the provider, and what was read with it is deleted. */
+async function endFormer(
+  options: ActionOptions,
+  { linking, arrival: { provider }, attempt, askOptions }: Arrived,
+  { former, saved }: { readonly former: Login; readonly saved: LoginRow },
+): Promise<void> {
+  await forgetReadings(options, attempt.userId, former)
+  try {
+    await askProvider(
+      provider,
+      askOptions,
+      async (call) => await linking.endFormer?.(former, toLogin(saved), call),
+    )
+  } catch (error) {
+    if (!(error instanceof UpstreamError)) throw error
+    const { detail } = error.failure
+    options.report.deletion({ provider, connectionId: null, outcome: 'abandoned', detail })
+  }
 }
 
 /**

@@ -3,6 +3,7 @@
  * does it; the adapter says where that page is, and reads what the browser brings back. What comes back is
  * not trusted: the consents themselves are read afterwards (`discover`).
  */
+import type { UserId } from '#kernel/ids.ts'
 import type { Identity } from './credentials.ts'
 import type { CallContext, ConnectionRef, Login } from './login.ts'
 
@@ -75,6 +76,8 @@ export interface ReturnRequest {
   /** As it was given to `begin`. */
   readonly returnUrl: string
   readonly renews: ConnectionRef | null
+  /** What `begin` was asked with, so that a return of another link is noticed; absent: not known. */
+  readonly begun?: Pick<LinkingRequest, 'state' | 'institutionId'> & { readonly userId: UserId }
   /** The person's logins at the provider, one of which the return may renew; absent: none. */
   readonly known?: readonly Login[]
 }
@@ -122,4 +125,9 @@ export interface Linking {
   begin(request: LinkingRequest, call: CallContext): Promise<{ readonly address: string }>
   /** Reads a return. @throws UpstreamError when the provider had to be asked and did not answer. */
   finish(request: ReturnRequest, call: CallContext): Promise<LinkingReturn>
+  /**
+   * Ends what a login had at the provider before this link replaced it, where it was made through this
+   * installation. Called once the new one works. Absent: nothing of the former one remains.
+   */
+  endFormer?(former: Login, current: Login, call: CallContext): Promise<void>
 }

@@ -2,6 +2,7 @@
  * Consent in a browser: the page of Enable Banking, which leads to the bank, and the session that the return
  * is exchanged for (docs/providers/enable-banking.md, Linking). The return address is the same for everybody.
  */
+import type { UserId } from '#kernel/ids.ts'
 import { toIso } from '#kernel/time.ts'
 import { UpstreamError } from '../failure.ts'
 import type {
@@ -13,10 +14,11 @@ import type {
 } from '../linking.ts'
 import type { CallContext, Login } from '../port.ts'
 import type { Application } from './application.ts'
-import { applicationOf, endSession, type Reach } from './consent.ts'
+import { applicationOf, endSession, type Reach, revoke } from './consent.ts'
 import { malformed, RefusedError, refused } from './failures.ts'
 import { toInstitution } from './institutions.ts'
 import { keepNewSession } from './keep-session.ts'
+import { findStrange, keepPerson, type Returned } from './link-person.ts'
 import { toPsuHeaders } from './psu-headers.ts'
 import { readSecret } from './secret.ts'
 import { AuthBody, type NewSession, NewSessionBody, readBody, type WireAspsp } from './wire.ts'
@@ -36,6 +38,13 @@ export function makeLinking(reach: Reach): Linking {
     },
     begin: (request, call) => begin(reach, request, call),
     finish: (request, call) => finish(reach, request, call),
+    async endFormer(former, current, call) {
+      const id = readSecret(former)?.session?.id
+      if (id === undefined || id === readSecret(current)?.session?.id) return
+      // unconfirmed: a bank with one consent for each person has ended the former one itself; then this is
+      // no failure. It comes after the new session was read, so that a doubt costs the former one alone.
+      await revoke(reach, former, { last: false, isAsked: false }, call)
+    },
   }
 }
 
@@ -66,7 +75,10 @@ async function begin(
   const required = (bank.required_psu_headers ?? []).map((name) => name.toLowerCase())
   const headers = toPsuHeaders(call, required) ?? {}
   const asked = { method: 'POST', route: '/auth', target: '/auth', json: body, headers } as const
-  const { url } = readBody(AuthBody, await reach.client.send(application, asked, call))
+  const told = readBody(AuthBody, await reach.client.send(application, asked, call))
+  const { url, psu_id_hash: hash } = told
+  const begun = { state: request.state, userId: request.user.userId as UserId }
+  if (hash) await keepPerson(reach, begun, hash, call)
   const address = URL.parse(url)
   if (address === null || !/^https?:$/.test(address.protocol)) {
     throw malformed('the address of the consent page is no web address')
@@ -84,7 +96,7 @@ function toValidUntil({ clock }: Reach, { maximum_consent_validity: most }: Wire
 
 async function finish(
   reach: Reach,
-  { query, login, renews, known = [] }: ReturnRequest,
+  { query, login, renews, begun, known = [] }: ReturnRequest,
   call: CallContext,
 ): Promise<LinkingReturn> {
   const error = query.get('error')
@@ -100,12 +112,27 @@ async function finish(
     await giveUp(reach, application, opened, call)
     return fail('ineligible', 'no_accounts')
   }
+  const strange = begun && (await judge(reach, { application, opened, begun }, call))
+  if (strange) {
+    await giveUp(reach, application, opened, call)
+    return fail('different_account', strange)
+  }
   const identity = await keepNewSession(reach, { application, opened, known }, call)
   if (isOther(login, renews, identity.upstreamUserId)) {
     await giveUp(reach, application, opened, call)
     return fail('different_account', 'other_bank')
   }
   return { kind: 'agreed', identity: { ...identity, isPersonal: false } }
+}
+
+/** A session that could not be judged is stored nowhere, so it is ended. */
+async function judge(reach: Reach, returned: Returned, call: CallContext) {
+  try {
+    return await findStrange(reach, returned, call)
+  } catch (error) {
+    await giveUp(reach, returned.application, returned.opened, call)
+    throw error
+  }
 }
 
 const isOther = (

@@ -31,7 +31,7 @@ export const ApplicationBody = z.object({
   redirect_urls: z.array(text).nullish(),
 })
 
-export const AuthBody = z.object({ url: text })
+export const AuthBody = z.object({ url: text, psu_id_hash: optionalText })
 
 const Bank = z.object({ name: z.string().min(1), country: z.string().regex(/^[A-Z]{2}$/) })
 const Id = z.object({ identification: text, scheme_name: optionalText })
@@ -73,6 +73,8 @@ export const SessionBody = z.object({
     .nullish(),
   aspsp: Bank,
   psu_type: optionalText,
+  /** Of the `psu_id` that the authorisation was asked with. */
+  psu_id_hash: optionalText,
   access: z.object({ valid_until: optionalText }).nullish(),
   authorized: optionalText,
 })

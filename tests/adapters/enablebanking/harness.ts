@@ -153,19 +153,33 @@ export interface Visit {
   readonly renews?: ConnectionRef | null
   readonly known?: readonly Login[]
   readonly decision?: string
+  /** Who begins it, and with which state. */
+  readonly userId?: UserId
+  readonly state?: string
 }
 
 /** Through the bank's page and back, as a browser goes. */
 export async function visitBank(
   ground: Ground,
   institutionId: string,
-  { login = null, renews = null, known = [], decision = 'agree' }: Visit = {},
+  visit: Visit = {},
 ): Promise<LinkingReturn> {
+  const query = await goToBank(ground, institutionId, visit)
+  return comeBack(ground, institutionId, query, visit)
+}
+
+/** The query with which the bank sends the browser back. */
+export async function goToBank(
+  ground: Ground,
+  institutionId: string,
+  visit: Visit = {},
+): Promise<URLSearchParams> {
+  const { login = null, renews = null, decision = 'agree', userId = user } = visit
+  const { state = 'S'.repeat(43) } = visit
   const linking = linkingOf(ground)
-  const state = 'S'.repeat(43)
   const { address } = await linking.begin(
     {
-      user: { userId: user, email: 'sam@example.com', name: null },
+      user: { userId, email: 'sam@example.com', name: null },
       ...{ login, renews, institutionId, state, returnUrl },
     },
     press,
@@ -184,7 +198,18 @@ export async function visitBank(
   assert.equal(`${back.origin}${back.pathname}`, returnUrl)
   assert.equal(back.searchParams.get('state'), state)
   back.searchParams.delete('state')
-  return linking.finish({ login, renews, known, query: back.searchParams, returnUrl }, press)
+  return back.searchParams
+}
+
+export function comeBack(
+  ground: Ground,
+  institutionId: string,
+  query: URLSearchParams,
+  visit: Visit = {},
+): Promise<LinkingReturn> {
+  const { login = null, renews = null, known = [], userId = user, state = 'S'.repeat(43) } = visit
+  const begun = { state, userId, institutionId }
+  return linkingOf(ground).finish({ login, renews, known, begun, query, returnUrl }, press)
 }
 
 /** Linked in a browser just now. */

@@ -64,7 +64,7 @@ function toWords(reason: LinkingFailure, name: string): Words {
     case 'different_account':
       return {
         heading: 'That was another account',
-        text: `This connection belongs to another sign-in at ${name} than the one you used now. Nothing of it was stored here. What you agreed to just now is still open at ${name}; you can end it there. Start again with the sign-in that you used before.`,
+        text: `What came back belongs to another sign-in, institution or person than this link. Nothing of it was stored here. If it is still open at ${name}, you can end it there. Start again, with the institution that you choose here and the sign-in that you used before.`,
         button: again,
       }
     case 'unavailable':
