@@ -53,7 +53,7 @@ function describe(
   return warning(
     `connection:${id}`,
     `${institutionName} (${provider}) of ${email}: ${when} (${code}): ${sentence}`,
-    adviseOn(code, connection, access),
+    adviseOn(code, connection, access, note),
   )
 }
 
@@ -67,6 +67,7 @@ function adviseOn(
   code: string,
   { id, loginId, provider }: FailingConnection,
   access: LoginAccess,
+  note: RecentFailure | null,
 ): string {
   const again = `\`tributary sync run ${id}\` tries at once`
   switch (code) {
@@ -79,8 +80,11 @@ function adviseOn(
       return access.obstacle === null
         ? `Compare ${ownCredentialsOf(provider)} with the provider’s console; after a restart ${again}`
         : `Look at the finding login:${loginId}; after a restart ${again}`
-    case 'unavailable':
     case 'throttled':
+      return note?.until === undefined
+        ? 'Nothing: it is tried again by itself once the provider allows it'
+        : `Nothing: it is tried again by itself; the provider allows the next call at ${toIso(note.until)}`
+    case 'unavailable':
     case 'preparing':
     case 'account_gone':
     case 'interrupted':

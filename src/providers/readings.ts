@@ -39,6 +39,8 @@ export interface Readings {
   get(request: ReadingRequest): Promise<KeptReading>
   /** What is kept, without reading; null: nothing that is new enough. */
   peek(name: ReadingName): Promise<KeptReading | null>
+  /** Keeps what is known already, in place of what was kept. */
+  keep(name: ReadingName, body: Uint8Array): Promise<void>
   /**
    * The login is gone, or its secret was replaced: what was read with it is deleted, here and in Redis, and
    * what is on its way is not kept. `secret` null: everything of this user.
@@ -109,6 +111,7 @@ export function makeReadings(options: ReadingsOptions): Readings {
 
   return {
     get,
+    keep: (name, body) => kept.keep(toKept(name), { body, readAt: clock.now() }, name.maxAgeMs),
     peek: (name) => kept.find(toKept(name).key, clock.now() - name.maxAgeMs),
     forget({ userId, secret }) {
       const part = secret === null ? null : hashSecret(secret)

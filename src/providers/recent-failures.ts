@@ -11,6 +11,8 @@ export interface RecentFailure {
   /** The provider's sentence, or the adapter's. */
   readonly detail: string
   readonly at: Millis
+  /** When the provider allows the next call; absent: it named no wait. */
+  readonly until?: Millis
 }
 
 export interface RecentFailures {
@@ -32,8 +34,11 @@ export function makeRecentFailures(clock: Clock): RecentFailures {
       if (error !== null && upstream === null) return
       failures.delete(id)
       if (upstream === null) return
-      const { kind, detail } = upstream.failure
-      failures.set(id, { kind, detail, at: clock.now() })
+      const { failure } = upstream
+      const { kind, detail } = failure
+      const at = clock.now()
+      const wait = kind === 'throttled' ? { until: at + failure.retryAfterSeconds * 1000 } : {}
+      failures.set(id, { kind, detail, at, ...wait })
       const [oldest] = failures.keys()
       if (failures.size > maxConnections && oldest !== undefined) failures.delete(oldest)
     },

@@ -25,6 +25,8 @@ export interface UpstreamRequest {
   readonly headers?: Readonly<Record<string, string>>
   /** Sent as JSON. */
   readonly json?: unknown
+  /** The provider allows few a day, and it may have counted one whose answer was lost: it is never repeated. */
+  readonly isCountedByDay?: boolean
 }
 
 export interface UpstreamResponse {
@@ -161,7 +163,8 @@ async function send(
     closing.signal.throwIfAborted()
     const response = await once(line, request, call, timeout).catch((error: unknown) => {
       const isOver = call.signal.aborted || closing.signal.aborted
-      if (request.method !== 'GET' || !isResetBeforeAnswer(error) || isOver) throw error
+      const isRepeatable = request.method === 'GET' && request.isCountedByDay !== true
+      if (!isRepeatable || !isResetBeforeAnswer(error) || isOver) throw error
       return once(line, request, call, timeout)
     })
     record(response.status)

@@ -46,6 +46,7 @@ export async function readBalances(
           route: '/accounts/{id}/balances',
           target,
           headers,
+          isCountedByDay: true,
         } as const
         const bytes = await reach.client.send(applicationOf(reach, login), request, own)
         readBody(BalancesBody, bytes)

@@ -2,9 +2,9 @@
  * One call to a bank about an account: counted unless its person is present, and made with the account's id
  * of this session, which another session changes.
  */
-import { hash } from 'node:crypto'
 import { UpstreamError } from '../failure.ts'
 import type { CallContext, CallsLeft, Login } from '../port.ts'
+import { demandNoWait, keepWait, nameCalls } from './bank-wait.ts'
 import { type Reach, readOpenSession } from './consent.ts'
 import { goneCodes, RefusedError } from './failures.ts'
 import { findUid } from './keep-session.ts'
@@ -28,6 +28,7 @@ export async function askBank<Answer>(asked: Asked, ask: AskUid<Answer>): Promis
   try {
     return await ask(uid, await pass(asked))
   } catch (error) {
+    if (error instanceof RefusedError) await keepWait(reach, login, account, error.failure)
     if (!(error instanceof RefusedError) || !goneCodes.has(error.code)) throw error
     // It may have another id now.
     const session = await readOpenSession(reach, login, call)
@@ -50,6 +51,7 @@ async function askUid({ reach, login, account, call }: Asked): Promise<string> {
 async function pass({ reach, login, account, call }: Asked): Promise<PsuHeaders> {
   const headers = toPsuHeaders(call, sessionOf(login).bank.requiredHeaders)
   if (headers !== null) return headers
+  await demandNoWait(reach, login, account)
   const counted = await reach.throttle(call, nameCalls(login, account))
   if (counted.allowed) return {}
   const { retryAfterSeconds } = counted
@@ -63,10 +65,6 @@ async function pass({ reach, login, account, call }: Asked): Promise<PsuHeaders>
     isOwnBudget: true,
   })
 }
-
-/** Whose calls are counted together: of an account, over renewals. */
-const nameCalls = ({ upstreamUserId }: Login, { id }: KeptAccount): string =>
-  hash('sha256', `${upstreamUserId} ${id}`)
 
 /** Of the account that has the fewest left; null: the login has none. */
 export async function findCallsLeft({ throttle }: Reach, login: Login): Promise<CallsLeft | null> {

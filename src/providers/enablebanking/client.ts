@@ -38,6 +38,8 @@ export interface EnableBankingRequest {
   readonly json?: unknown
   /** Of the person who is present (`psu-headers.ts`). */
   readonly headers?: Readonly<Record<string, string>>
+  /** A call to a bank. */
+  readonly isCountedByDay?: boolean
 }
 
 export interface EnableBankingClient {

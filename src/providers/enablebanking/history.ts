@@ -146,6 +146,7 @@ async function walk(asked: Asked, { uid, headers, back }: Walk): Promise<readonl
       route: '/accounts/{id}/transactions',
       target,
       headers,
+      isCountedByDay: true,
     } as const
     const body = readBody(RowsBody, await reach.client.send(application, request, call))
     sent.push(body.transactions)

@@ -26,9 +26,8 @@ export async function keepPerson(
   { readings }: Pick<Reach, 'readings'>,
   begun: Pick<Begun, 'state' | 'userId'>,
   told: string,
-  { person: _, ...call }: CallContext,
 ): Promise<void> {
-  await readings.get({ ...namePerson(begun), call, read: async () => Buffer.from(told) })
+  await readings.keep(namePerson(begun), Buffer.from(told))
 }
 
 /** What is not as it was asked; null: everything is, as far as the provider tells. */

@@ -78,7 +78,7 @@ async function begin(
   const told = readBody(AuthBody, await reach.client.send(application, asked, call))
   const { url, psu_id_hash: hash } = told
   const begun = { state: request.state, userId: request.user.userId as UserId }
-  if (hash) await keepPerson(reach, begun, hash, call)
+  if (hash) await keepPerson(reach, begun, hash)
   const address = URL.parse(url)
   if (address === null || !/^https?:$/.test(address.protocol)) {
     throw malformed('the address of the consent page is no web address')

@@ -101,6 +101,7 @@ async function readAccounts(
       origin: access.origin,
       target: `${access.path}/accounts?${query}`,
       headers: { authorization: `Basic ${basic}` },
+      isCountedByDay: true,
     },
     call,
   )

@@ -314,3 +314,39 @@ test('an end of the consent that is no time is not told', async () => {
   const login = await link(ground, 'twins')
   assert.equal((await refsOf(ground, login)).found.consentExpiresAt, null)
 })
+
+test('R36: a bank that refuses further calls is not asked again before the time it named, but by its person', async () => {
+  await using ground = await makeGround()
+  const login = await adopt(ground, 'healthy')
+  const query = await queryFor(ground, login)
+  const body = { code: 429, error: 'ASPSP_RATE_LIMIT_EXCEEDED', message: 'Too many' }
+  ground.server.addFault({
+    when: ({ path }) => path.includes('/accounts/'),
+    times: 1,
+    does: { kind: 'reply', reply: { status: 429, body } },
+  })
+  for (const passed of [0, hourMs]) {
+    ground.clock.ms += passed
+    const failure = await failureOf(walk(ground.adapter, query))
+    assert.ok(failure.kind === 'throttled')
+    assert.equal(failure.retryAfterSeconds, (6 * hourMs - passed) / 1000)
+  }
+  assert.equal(ground.bankCalls().length, 1)
+  await walk(ground.adapter, query, press)
+  assert.equal(ground.bankCalls().length > 1, true)
+  ground.clock.ms += 6 * hourMs + 1
+  await walk(ground.adapter, query)
+})
+
+test('R36: a call to a bank whose connection is reset is not repeated: it may have been counted', async () => {
+  await using ground = await makeGround()
+  const login = await adopt(ground, 'healthy')
+  const query = await queryFor(ground, login)
+  ground.server.addFault({
+    when: ({ path }) => path.includes('/accounts/'),
+    times: 1,
+    does: { kind: 'reset' },
+  })
+  assert.equal((await failureOf(walk(ground.adapter, query))).kind, 'unavailable')
+  assert.equal(ground.bankCalls().length, 1)
+})

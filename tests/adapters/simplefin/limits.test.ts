@@ -302,3 +302,11 @@ test('a caller that leaves does not end the reading: the next one has it', async
   assert.equal(server.requests.length, 1)
   assert.ok(ground.clock.now() === startOfTests)
 })
+
+test('R36: a read whose connection is reset is not repeated: the server may have counted it', async () => {
+  await using ground = await makeGround()
+  ground.server.addFault({ times: 1, does: { kind: 'reset' } })
+  const login = loginFor(ground, 'healthy')
+  assert.equal((await failureOf(ground.adapter.discover(login, call))).kind, 'unavailable')
+  assert.equal((await ground.adapter.discover(login, call)).length > 0, true)
+})
