@@ -25,7 +25,7 @@ export interface UpstreamRequest {
   readonly headers?: Readonly<Record<string, string>>
   /** Sent as JSON. */
   readonly json?: unknown
-  /** The provider allows few a day, and it may have counted one whose answer was lost: it is never repeated. */
+  /** The provider allows few a day and may have counted one whose answer was lost: never repeated. */
   readonly isCountedByDay?: boolean
 }
 

@@ -22,7 +22,7 @@ function namePerson({ state, userId }: Pick<Begun, 'state' | 'userId'>) {
 }
 
 /** @param told `psu_id_hash` of the authorisation. */
-export async function keepPerson(
+export async function keepAsked(
   { readings }: Pick<Reach, 'readings'>,
   begun: Pick<Begun, 'state' | 'userId'>,
   told: string,

@@ -18,7 +18,7 @@ import { applicationOf, endSession, type Reach, revoke } from './consent.ts'
 import { malformed, RefusedError, refused } from './failures.ts'
 import { toInstitution } from './institutions.ts'
 import { keepNewSession } from './keep-session.ts'
-import { findStrange, keepPerson, type Returned } from './link-person.ts'
+import { findStrange, keepAsked, type Returned } from './link-person.ts'
 import { toPsuHeaders } from './psu-headers.ts'
 import { readSecret } from './secret.ts'
 import { AuthBody, type NewSession, NewSessionBody, readBody, type WireAspsp } from './wire.ts'
@@ -78,7 +78,7 @@ async function begin(
   const told = readBody(AuthBody, await reach.client.send(application, asked, call))
   const { url, psu_id_hash: hash } = told
   const begun = { state: request.state, userId: request.user.userId as UserId }
-  if (hash) await keepPerson(reach, begun, hash)
+  if (hash) await keepAsked(reach, begun, hash)
   const address = URL.parse(url)
   if (address === null || !/^https?:$/.test(address.protocol)) {
     throw malformed('the address of the consent page is no web address')

@@ -138,7 +138,7 @@ test('the hour of a token of Up that is used up is a finding that says so', asyn
   assert.equal(await sync(up), false)
   const found = await findingOf(up)
   assert.match(found?.message ?? '', /\(throttled\): /)
-  assert.match(found?.action ?? '', /^Nothing at first: it is tried again by itself/)
+  assert.match(found?.action ?? '', /allows the next call at 2026-11-21T03:00:00.000Z$/)
 })
 
 test('a connection whose key has ended says what its owner does at this provider with this kind of key', async () => {
