@@ -62,7 +62,9 @@ function describe(connection: TroubledConnection, { renewal }: LoginAccess): Fin
     case 'invalidated':
       return warning(
         name,
-        `${whose}: consent or credentials have expired`,
+        factsOf(provider).whenInvalidated === undefined
+          ? `${whose}: consent or credentials have expired`
+          : `${whose}: the provider refuses this access; consent, credentials or a subscription have ended`,
         `${renewal}; \`${refresh}\` looks again`,
       )
     case 'pending_mfa':

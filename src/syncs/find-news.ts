@@ -6,6 +6,7 @@
 import type { AccountId } from '#kernel/ids.ts'
 import { toMicros, toMillis } from '#kernel/time.ts'
 import { factsOf } from '#providers/all-facts.ts'
+import { consentGone } from '#providers/failure.ts'
 import type { Guard } from '#providers/guard.ts'
 import type { CallContext } from '#providers/port.ts'
 import type { LedgerMonth, MonthNumber } from '#store/ports/ledgers.ts'
@@ -51,15 +52,20 @@ export async function findNews(
   signal: AbortSignal,
 ): Promise<SyncFinding> {
   const { clock, store } = options
-  const { scheduledReadHours } = factsOf(sync.provider)
+  const { scheduledReadHours, category, whenInvalidated = consentGone } = factsOf(sync.provider)
   if (!isFresh(sync)) {
     await options.refresh(sync.connectionId, { signal, priority: 'background' })
   }
   signal.throwIfAborted()
   const target = await findSyncTarget(options, sync)
   const key = await store.ledgers.readKey(sync.userId)
+  const isReading = key !== null && isReadingRows(sync, { now: clock.now(), scheduledReadHours })
+  // Where no rows are read, the refresh alone shows a bank's refusal, which is no success. A broker's login
+  // that is disabled is a status that was read.
+  const isRefused = category === 'banking' && target.connection.status === 'invalidated'
+  if (!isReading && isRefused) throw new SyncError('consent_lost', whenInvalidated)
   if (key === null) return { kind: 'no_ledger' }
-  if (!isReadingRows(sync, { now: clock.now(), scheduledReadHours })) return { kind: 'no_rows' }
+  if (!isReading) return { kind: 'no_rows' }
   return findRows(options, { sync, target, key }, signal)
 }
 

@@ -22,6 +22,8 @@ export const simplefinFacts = {
   scheduledReadHours: 24,
   isOpen: true,
   endsConsents: false,
+  whenInvalidated:
+    'Your SimpleFIN server gives no data: its subscription has ended, the access was disabled, or the bank asks you to sign in again. Look at the page of the server: renew the subscription or the sign-in there, then press Refresh here. Reconnect it with a new setup token where the access was disabled; your programs keep the same ids.',
   personal: {
     name: 'SimpleFIN',
     source: 'on the page of your SimpleFIN server: create a setup token for a new app',

@@ -63,7 +63,7 @@ export function makeSimplefin(options: SimplefinOptions): BankingAdapter {
     },
     describeLogin: (_login, email) => ({
       obstacle: null,
-      renewal: `Make a new setup token on the page of the SimpleFIN server and link it: \`tributary connections link ${email} --provider simplefin --setup-token -\``,
+      renewal: `Look on the page of the SimpleFIN server first: a subscription that has ended is renewed there, and a bank that asks for a sign-in is signed in to there. Where the access was disabled, make a new setup token and link it: \`tributary connections link ${email} --provider simplefin --setup-token -\``,
       whenRefused: 'Look on the page of the SimpleFIN server whether the app is still there',
     }),
     identify: (credentials, call, known = [], sent = undefined) =>

@@ -30,3 +30,13 @@ test('a connection that needs its owner says what to do', () => {
     }
   }
 })
+
+test('at SimpleFIN a refusal may be a subscription that has ended, which no new token mends', () => {
+  for (const sentence of [
+    describeStatus({ provider: 'simplefin', status: 'invalidated' }).sentence,
+    describeSyncFailure('consent_lost', 'simplefin'),
+  ]) {
+    assert.match(sentence, /its subscription has ended.*renew the subscription/)
+    assert.doesNotMatch(sentence, /has expired/)
+  }
+})

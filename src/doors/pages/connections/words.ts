@@ -19,11 +19,14 @@ export interface StatusWords {
 type Described = Pick<ConnectionRow, 'provider'> & { readonly status: ConnectionStatus }
 
 export function describeStatus({ status, provider }: Described): StatusWords {
-  const { name, secondFactor } = factsOf(provider)
+  const { name, secondFactor, whenInvalidated } = factsOf(provider)
   switch (status) {
     case 'active':
       return { name: 'Working', sentence: 'Your consent is active.', isBroken: false }
     case 'invalidated':
+      if (whenInvalidated !== undefined) {
+        return { name: 'Refused', sentence: whenInvalidated, isBroken: true }
+      }
       return {
         name: 'Expired',
         sentence: `The consent or the sign-in has expired, so ${name} gives no new data. Reconnect it to go on; your programs keep the same ids.`,
@@ -51,7 +54,9 @@ export function describeSyncFailure(stored: string, provider: ConnectionRow['pro
   const code = parseFailureCode(stored)
   return code === null
     ? 'The sync failed. It is tried again by itself.'
-    : toSentence(code, factsOf(provider).name)
+    : code === 'consent_lost'
+      ? (factsOf(provider).whenInvalidated ?? toSentence(code, factsOf(provider).name))
+      : toSentence(code, factsOf(provider).name)
 }
 
 function toSentence(code: SyncFailureCode, provider: string): string {
