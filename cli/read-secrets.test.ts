@@ -118,3 +118,13 @@ test('between two questions the terminal is as it was before, and what was typed
   const asking = other.ask({ text: '', isSecret: true, ifStopped: 'Half is done' })
   await assert.rejects(asking, saying(/^Half is done$/))
 })
+
+test('a PEM text is read to its end, as a file or pasted on a terminal, and the next secret follows it', async () => {
+  const label = 'PRIVATE KEY'
+  const pem = [`-----BEGIN ${label}-----`, 'MIIE', 'AAAA', `-----END ${label}-----`].join('\n')
+  const names = ['--private-key', '--session']
+  assert.deepEqual(await readSecrets(makePipe(`${pem}\nnext\n`), names, nothing), [pem, 'next'])
+  const terminal = makeTerminal(`${pem.replaceAll('\n', '\r')}\r`, 'next\r')
+  assert.deepEqual(await readSecrets(terminal.input, names, terminal.show), [pem, 'next'])
+  assert.ok(!terminal.shown().includes('MIIE'))
+})

@@ -23,7 +23,8 @@ export interface LineReader {
   /** True for a terminal: `ask` then shows the question and waits for a person. */
   readonly isTerminal: boolean
   /**
-   * The next line; its line end is left out. Null at the end of the input (on a terminal Ctrl-D).
+   * The next line without its end, or a whole PEM text, which has several. Null at the end of the input (on a
+   * terminal Ctrl-D).
    * @throws Refusal for Ctrl-C, and for a line that is too long.
    */
   ask(question: Question): Promise<string | null>
@@ -50,13 +51,13 @@ export function makeLineReader(input: SecretInput, show: (text: string) => void)
   return {
     isTerminal,
     async ask(question) {
-      if (!isTerminal) return readLine(source, rest)
+      if (!isTerminal) return readWhole(() => readLine(source, rest))
       // Before the question and until the end: the terminal would show what is typed ahead.
       if (!isRaw) input.setRawMode?.(true)
       isRaw = true
       show(question.text)
       try {
-        return await readKeys(source, rest, { ...question, show })
+        return await readWhole(() => readKeys(source, rest, { ...question, show }))
       } finally {
         show('\n')
       }
@@ -109,6 +110,21 @@ function missing(names: readonly string[], found: number): Refusal {
 export function tooMany(names: readonly string[]): Refusal {
   const message = `Standard input has more than one line for each of ${names.join(', ')}; is a secret broken over two lines? Send each on one line`
   return new Refusal({ error: { message } })
+}
+
+/** A line, or the lines of a PEM text to its end (RFC 7468). */
+async function readWhole(read: () => Promise<string | null>): Promise<string | null> {
+  const first = await read()
+  if (first === null || !first.includes('-----BEGIN') || first.includes('-----END')) return first
+  const lines = [first]
+  for (let length = first.length; ; ) {
+    const line = await read()
+    if (line === null) return lines.join('\n')
+    lines.push(line)
+    length += line.length
+    refuseLong(length)
+    if (line.includes('-----END')) return lines.join('\n')
+  }
 }
 
 type Texts = AsyncGenerator<string, void, undefined>

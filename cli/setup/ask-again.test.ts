@@ -7,6 +7,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, type TestContext, test } from 'node:test'
 import { systemClock } from '#kernel/time.ts'
+import { demoApplication } from '#sandbox/enablebanking/index.ts'
 import { demoPersonalKey } from '#sandbox/snaptrade/people.ts'
 import { type Sandbox, startSandbox } from '#sandbox/start.ts'
 import { makeSetupFolder } from '#tests/support/setup-folder.ts'
@@ -137,4 +138,33 @@ test('a key is tried three times at most, and Ctrl-C says that a repeated run co
   assert.equal(read(), broker(clientId, 'old-key'))
   const right = await setUp(args, { typed: `${leaveOut}\r${consumerKey}\r` })
   assert.equal(right.code, 0, right.err)
+})
+
+test('a private key that cannot be read is asked for twice more, may be pasted as PEM, and the owner is told what comes next', async (t) => {
+  const { setUp } = makePlace(t, 'SANDBOX=false\n')
+  const { id, privateKey } = demoApplication
+  const env = { ENABLEBANKING_BASE_URL: sandbox.enablebanking.url }
+  const pem = privateKey.trim().replaceAll('\n', '\r')
+  const typed = `${leaveOut}${id}\rnot-a-key\r${pem}\r`
+  const { code, out, err } = await setUp(args, { typed, env })
+  assert.equal(code, 0, err)
+  assert.equal(err.match(/ENABLEBANKING_PRIVATE_KEY is no PEM text/g)?.length, 1, err)
+  assert.match(
+    out,
+    /the keys are accepted\. Set a password \(`tributary users set-password emma@b\.example/,
+  )
+  assert.ok(!(out + err).includes(privateKey.split('\n')[1] ?? ''))
+})
+
+test('a private key that stays unreadable is one line, and the others are linked', async (t) => {
+  const { setUp } = makePlace(t, 'SANDBOX=false\n')
+  const { id } = demoApplication
+  const typed = `\r\r${up}\r\r${id}\rone\rtwo\rthree\r`
+  const { code, out, err } = await setUp(args, { typed })
+  assert.equal(code, 1)
+  assert.match(out, /\(up\): \d accounts?\n/)
+  assert.match(
+    err,
+    /Enable Banking is not linked: ENABLEBANKING_PRIVATE_KEY is no PEM text[^\n]*; then run setup again\n/,
+  )
 })

@@ -4,6 +4,7 @@
  * facts of the providers.
  */
 import type { Provider } from '#contract/resources.ts'
+import { readPrivateKey } from '#kernel/rsa-key.ts'
 import { factsOf, providerNames } from '#providers/all-facts.ts'
 import { describeWrongKey } from '#providers/misplaced-key.ts'
 import type { PersonalAccess } from '#providers/provider-facts.ts'
@@ -74,7 +75,7 @@ export async function collectKeys(
       continue
     }
     const isAsked = reader !== null && !isOtherwise(personal, environment)
-    const asked = !isAsked ? [] : await askMissing(found, reader, say)
+    const asked = !isAsked ? [] : await askUntilReadable(found, reader, say)
     const problem = findProblem(found, isFixed(personal, environment))
     if (problem !== null) problems.push(problem)
     const missing = listMissing(found)
@@ -154,6 +155,47 @@ async function askMissing(
   return given
 }
 
+/** How often a key that cannot be read is asked for once more. */
+const maxRepeats = 2
+
+async function askUntilReadable(
+  found: FoundKeys,
+  reader: LineReader,
+  say: (text: string) => void,
+): Promise<readonly Value[]> {
+  const asked = await askMissing(found, reader, say)
+  for (let repeats = 0; repeats < maxRepeats; repeats += 1) {
+    const unread = findUnreadable(found)
+    if (unread === null || !asked.includes(unread.value)) break
+    say(`  ${describeUnread(found, unread)}\n`)
+    const text = `  ${unread.value.asks}: `
+    const answer = (await reader.ask({ text, isSecret: true }))?.trim()
+    if (!answer) break
+    found.held.set(unread.value.variable, answer)
+  }
+  return asked
+}
+
+interface Unread {
+  readonly value: Value
+  readonly detail: string
+}
+
+/** A private key that cannot be read as one; null: there is none. */
+function findUnreadable({ provider, values, held }: FoundKeys): Unread | null {
+  const { linkFields } = factsOf(provider)
+  for (const value of values) {
+    const text = held.get(value.variable)
+    if (text === undefined || linkFields[value.field]?.isLong !== true) continue
+    const key = readPrivateKey(text)
+    if (key.kind === 'problem') return { value, detail: key.detail }
+  }
+  return null
+}
+
+const describeUnread = ({ personal }: FoundKeys, { value, detail }: Unread) =>
+  `${personal.name} is not linked: ${value.variable} ${detail}`
+
 /** Ids and tokens of the providers; anything else could not be sent, or not be written to `.env`. */
 const visible = /^[\x21-\x7e]{1,1024}$/
 /** A file's text: its lines are read by whoever takes it. */
@@ -176,6 +218,8 @@ export function findProblem(found: FoundKeys, isFixed: boolean): string | null {
   if (odd !== undefined) {
     return `${personal.name} is not linked: ${odd} has blanks or other characters that no key has; copy it again, ${personal.source}, and run setup again`
   }
+  const unread = findUnreadable(found)
+  if (unread !== null) return `${describeUnread(found, unread)}; then run setup again`
   const missing = listMissing(found)
   const hasToken = values.some(({ variable, isToken }) => isToken && held.has(variable))
   const isKeyAlone = values.every(({ isToken }) => !isToken)

@@ -77,7 +77,7 @@ export async function arrange(given: Arrangement): Promise<SetUpResult> {
       ...(refused.length === 0 ? given.leftInFile : []).map(
         (name) => `${name} is sealed in the store; the line in .env is no longer needed`,
       ),
-      ...listByBrowser(accepted, linked),
+      ...listByBrowser(accepted, linked, user.email),
       ...describeZone(given, user),
     ],
     written,
@@ -88,11 +88,15 @@ export async function arrange(given: Arrangement): Promise<SetUpResult> {
   }
 }
 
-function listByBrowser(accepted: readonly PersonalKeys[], linked: ReadonlySet<string>): string[] {
+function listByBrowser(
+  accepted: readonly PersonalKeys[],
+  linked: ReadonlySet<string>,
+  email: string,
+): string[] {
   return accepted.flatMap(({ provider, name }) => {
     if (factsOf(provider).personal?.isByBrowser !== true || linked.has(provider)) return []
     return [
-      `${name}: the keys are accepted. Start the service, sign in and open /connections/new: the bank’s own page asks for the consent`,
+      `${name}: the keys are accepted. Set a password (\`tributary users set-password ${email} --password -\`), start the service, sign in and open /connections/new: the bank’s own page asks for the consent`,
     ]
   })
 }
