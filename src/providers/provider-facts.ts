@@ -88,6 +88,8 @@ export interface ProviderFacts {
   readonly accountBudget?: BudgetLimits
   /** Hours that lie between two reads of a connection's rows by schedule; null: every sync reads them. */
   readonly scheduledReadHours: number | null
+  /** How many days later syncs look back, where each further window costs calls; absent: 90. */
+  readonly laterLookBackDays?: number
   /** True where people may link with keys of their own: the adapter works without our credentials. */
   readonly isOpen: boolean
   /** Why accounts may not be shared, and what to do, where it is the provider's own rule: full sentences. */

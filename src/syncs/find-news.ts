@@ -90,7 +90,7 @@ async function findRows(
   const { accounts, zone } = target
   const accountIds = accounts.map(({ id }) => id)
   const readAt = options.clock.now()
-  const from = lookBackFrom(readAt, sync)
+  const from = lookBackFrom(readAt, sync, factsOf(sync.provider).laterLookBackDays)
   const months = await options.store.ledgers.read(accountIds)
   const collector = collectNews({
     key,

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import { factsOf, providerNames } from '#providers/all-facts.ts'
+import { simplefinFacts } from '#providers/simplefin/facts.ts'
 import { dueAfterFailure, dueAfterSuccess, isReadingRows, lookBackFrom } from './schedule.ts'
 
 const now = Date.parse('2026-11-21T02:00:00Z')
@@ -108,6 +109,15 @@ test('R34a: a later sync looks back 90 days, after a long pause to 14 days befor
   const ledgerFrom = now - 1000 * dayMs
   assert.equal(lookBackFrom(now, { rowsReadAt: now - dayMs, ledgerFrom }), now - 90 * dayMs)
   assert.equal(lookBackFrom(now, { rowsReadAt: now - 200 * dayMs, ledgerFrom }), now - 214 * dayMs)
+})
+
+test('R34a: where windows cost calls, later syncs look back fewer days, and after a pause as far as others', () => {
+  const ledgerFrom = now - 1000 * dayMs
+  const days = simplefinFacts.laterLookBackDays
+  assert.equal(lookBackFrom(now, { rowsReadAt: null, ledgerFrom: null }, days), now - 90 * dayMs)
+  assert.equal(lookBackFrom(now, { rowsReadAt: now - dayMs, ledgerFrom }, days), now - 43 * dayMs)
+  const paused = lookBackFrom(now, { rowsReadAt: now - 60 * dayMs, ledgerFrom }, days)
+  assert.equal(paused, now - 74 * dayMs)
 })
 
 test('R34a: nothing is read that the ledger does not know, and nothing beyond seven years', () => {

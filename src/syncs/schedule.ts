@@ -107,13 +107,17 @@ export function dueAfterFailure(
 }
 
 /**
- * The instant from which rows are read: 90 days back, or earlier when the last read is so long ago that late
+ * The instant from which rows are read: 90 days back (later ones `laterDays`), or earlier when the last read is so long ago that late
  * rows would be missed; never before the start of the ledger (earlier rows would count as new), at most seven
  * years.
  */
-export function lookBackFrom(now: number, { rowsReadAt, ledgerFrom }: RowsKnown): number {
-  const usual = now - lookBackDays * dayMs
-  if (ledgerFrom === null) return usual
+export function lookBackFrom(
+  now: number,
+  { rowsReadAt, ledgerFrom }: RowsKnown,
+  laterDays = lookBackDays,
+): number {
+  if (ledgerFrom === null) return now - lookBackDays * dayMs
+  const usual = now - laterDays * dayMs
   const late = rowsReadAt === null ? usual : rowsReadAt - lateDays * dayMs
   return Math.max(Math.min(usual, late), ledgerFrom, yearsBefore(now))
 }

@@ -68,6 +68,25 @@ test('R36: a dashboard that asks every five minutes, an agent with forty calls a
   assert.ok(told.every(({ headers }) => headers['psu-ip-address'] === undefined))
 })
 
+test('R36: later syncs of SimpleFIN read the newest window alone, which everything shares', async (t) => {
+  const service = await startService()
+  t.after(() => service.close())
+  const { sandbox } = service
+  const user = await service.createUser()
+  const watcher = await watch(service, user)
+  const [connection] = await service.link(user, 'healthy', 'simplefin')
+  assert.ok(connection !== undefined)
+  await watcher.sync(connection.id)
+  sandbox.simplefin.requests.length = 0
+  for (let day = 0; day < 3; day += 1) {
+    service.clock.advance(24 * 60 * minuteMs)
+    await watcher.sync(connection.id)
+  }
+  const asked = sandbox.simplefin.requests.filter(({ path }) => path.endsWith('/accounts'))
+  assert.equal(asked.length, 3)
+  assert.ok(asked.every(({ query }) => !query.has('end-date')))
+})
+
 test('R36: the reading of a link serves the first requests, and the same token pasted again reads anew', async (t) => {
   const service = await startService()
   t.after(() => service.close())

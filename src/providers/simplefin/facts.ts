@@ -20,6 +20,8 @@ export const simplefinFacts = {
   // Requests about one account have a limit of their own, of unconfirmed size.
   accountBudget: perDay,
   scheduledReadHours: 24,
+  // The newest window alone, which everything shares; a longer absence reads older ones.
+  laterLookBackDays: 43,
   isOpen: true,
   endsConsents: false,
   whenInvalidated:
