@@ -10,6 +10,7 @@ import type { WindowKey, WindowState, WindowStore } from '#fast/port.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { CallContext, CallsLeft } from './port.ts'
 import type { BudgetLimits } from './provider-facts.ts'
+import { makeRollingWindows } from './rolling-windows.ts'
 
 export interface BudgetOptions extends BudgetLimits {
   readonly windows: WindowStore
@@ -33,7 +34,8 @@ const maxWaits = 3
 
 /** Requests one call; resolves at once, or after a wait for the next window. */
 export function makeBudget(options: BudgetOptions): Budget {
-  const { windows, clock, calls, windowMs, reserve, isByClock = false } = options
+  const { clock, calls, windowMs, reserve, isByClock = false } = options
+  const windows = options.isRolling === true ? makeRollingWindows(options.windows) : options.windows
 
   /** Where windows go by the clock, each has a key of its own and ends with the clock's. */
   function toKey(of: string | undefined, now: number): WindowKey {
