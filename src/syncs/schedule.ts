@@ -107,9 +107,9 @@ export function dueAfterFailure(
 }
 
 /**
- * The instant from which rows are read: 90 days back (later ones `laterDays`), or earlier when the last read is so long ago that late
- * rows would be missed; never before the start of the ledger (earlier rows would count as new), at most seven
- * years.
+ * The instant from which rows are read: 90 days back, in later runs `laterDays`. It is earlier when the
+ * last read is so long ago that late rows would be missed; never before the start of the ledger (earlier
+ * rows would count as new), at most seven years.
  */
 export function lookBackFrom(
   now: number,
