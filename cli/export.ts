@@ -6,6 +6,7 @@
 import type { Account, Balance } from '#contract/resources.ts'
 import type { ExportedRow, Exporter, ExportSubject } from '#exports/exporter.ts'
 import { makeExporter } from '#exports/make-exporter.ts'
+import { factsOf, providerNames } from '#providers/all-facts.ts'
 import type { Environment } from '#settings/environment-file.ts'
 import { ApiError, Tributary, TributaryError } from '../sdk/typescript/index.js'
 import type { ExportStart } from './export-command.ts'
@@ -54,7 +55,7 @@ async function writeAccount(
   start: ExportStart,
   writing: Writing,
 ): Promise<void> {
-  const { account, category } = await findAccount(client, start.account)
+  const { account, category, provider } = await findAccount(client, start.account)
   const { from, to, format, hasBom, isForSpreadsheet } = start
   // Programs on this machine show instants in its zone.
   const zone = Temporal.Now.timeZoneId()
@@ -77,7 +78,7 @@ async function writeAccount(
   const pages = list.pages() as AsyncIterable<{ readonly data: readonly ExportedRow[] }>
   await writeFile(made.exporter as Exporter<ExportedRow>, pages, { ...writing, balance })
   writing.terminal.err(
-    `${writing.progress.rows} rows of ${toPrintable(account.name)}, ${account.currency}\n`,
+    `${writing.progress.rows} rows of ${toPrintable(account.name)}, ${account.currency}\n${describeOlder(provider, from)}`,
   )
 }
 
@@ -130,11 +131,21 @@ async function findAccount(client: Tributary, id: string) {
     for await (const connection of client.connections.list()) {
       if (connection.id !== account.connectionId) continue
       const category = connection.category === 'brokerage' ? 'brokerage' : 'banking'
-      return { account: account as Account, category } as const
+      const { provider } = connection
+      return { account: account as Account, category, provider } as const
     }
   }
   const message = `The key sees no account ${toPrintable(id)}; /v1/accounts lists those that it sees`
   throw new Refusal({ error: { message } })
+}
+
+/** That older rows may exist than the provider gives, where more were asked for; else empty. */
+function describeOlder(provider: string, from: string | null): string {
+  const known = providerNames.find((name) => name === provider)
+  const olderRows = known === undefined ? undefined : factsOf(known).olderRows
+  if (olderRows === undefined || from === null) return ''
+  const first = Temporal.Now.plainDateISO('UTC').subtract({ days: olderRows.days }).toString()
+  return from.slice(0, 10) < first ? `From ${from} on was asked for: ${olderRows.words}\n` : ''
 }
 
 /** Null where the provider does not tell it; the rows are written all the same. */

@@ -155,3 +155,19 @@ test('trades of a broker are written as CSV and JSON, and OFX says what to choos
   assert.equal(code, 1)
   assert.match(err, /--format csv or json/)
 })
+
+test('an export from before what a bank gives says so, and one of what it gives does not', async () => {
+  const owner = await service.createUser()
+  await service.link(owner, 'healthy', 'enablebanking')
+  const [account = assert.fail()] = await service.accounts(owner)
+  const own = { TRIBUTARY_API_KEY: owner.key }
+  const args = ['--account', account.id, '--format', 'csv', '--from']
+  const old = await run([...args, '2020-01-01'], own)
+  assert.equal(old.code, 0, old.err)
+  assert.match(
+    old.err,
+    /^From 2020-01-01 on was asked for: a bank mostly gives rows of the last 90/m,
+  )
+  const recent = await run([...args, Temporal.Now.plainDateISO('UTC').toString()], own)
+  assert.doesNotMatch(recent.err, /was asked for/)
+})

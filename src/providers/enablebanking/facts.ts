@@ -21,6 +21,11 @@ export const enablebankingFacts = {
   scheduledReadHours: 24,
   isOpen: true,
   endsConsents: true,
+  olderRows: {
+    days: 89,
+    words:
+      'a bank mostly gives rows of the last 90 days, and older ones only within an hour after the consent',
+  },
   whenIneligible:
     'An application sees the accounts alone that are linked with it. Link the accounts in the control panel of enablebanking.com first, then start again and choose the same accounts on the page of the bank.',
   personal: {

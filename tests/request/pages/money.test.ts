@@ -189,3 +189,13 @@ test('holdings and trades of a broker are those of REST', async () => {
   for (const { quantity } of data) assert.ok(shown.includes(quantity ?? ''), `${quantity}`)
   assert.match(text, /<h2>Trades<\/h2>/)
 })
+
+test('rows of a month from before what a bank gives are not called all of that time', async () => {
+  // The calls of a day may be used up: others here are linked with the same accounts.
+  world.service.clock.advance(25 * 3_600_000)
+  const owner = await settle()
+  const { id } = await accountOf(owner, 'enablebanking')
+  const { text } = await owner.jar.get(`/money/${id}?month=2026-01&show=1`)
+  assert.match(text, /all that is given of that time: a bank mostly gives rows of the last 90 days/)
+  assert.doesNotMatch(text, /These are all of that time/)
+})

@@ -1,5 +1,6 @@
 /** What stands around the rows of an account: how many they are, what follows, and the files of them. */
 import { type ExportFormat, exportFormats } from '#exports/exporter.ts'
+import { factsOf } from '#providers/all-facts.ts'
 import { type Html, html } from '../html.ts'
 import { icon } from '../icons.ts'
 import { toQueryText } from './own-reads.ts'
@@ -9,14 +10,26 @@ import { isFiltered, toPath } from './wishes.ts'
 
 /** @param shown rows that the filters leave. */
 export function renderCount(
-  { wishes }: MoneyViewOptions,
+  options: MoneyViewOptions,
   { data, pagination, truncated }: Rows<unknown>,
   shown: number,
 ): Html {
+  const { wishes } = options
   const { offset, hasMore } = pagination
   const rows = `${data.length} ${data.length === 1 ? 'row' : 'rows'}`
   const place = offset > 0 ? ` after the first ${offset}` : ''
-  return html`<p>${isFiltered(wishes) ? `${shown} of ${rows}` : rows}${place}${isFiltered(wishes) && ' match'}. ${hasMore ? html`<strong>There are more</strong>: these are not all.` : offset === 0 ? 'These are all of that time.' : 'There are no more.'}${truncated && ' The provider was not read to the end.'}</p>`
+  return html`<p>${isFiltered(wishes) ? `${shown} of ${rows}` : rows}${place}${isFiltered(wishes) && ' match'}. ${hasMore ? html`<strong>There are more</strong>: these are not all.` : offset === 0 ? describeAll(options) : 'There are no more.'}${truncated && ' The provider was not read to the end.'}</p>`
+}
+
+/** Older rows than its provider gives may exist at the bank. */
+function describeAll({ row, days, today }: MoneyViewOptions): string {
+  const { olderRows } = factsOf(row.provider)
+  const { from } = days
+  const isOlder = (first: number) =>
+    from !== null && from < today.subtract({ days: first }).toString()
+  return olderRows !== undefined && isOlder(olderRows.days)
+    ? `These are all that is given of that time: ${olderRows.words}.`
+    : 'These are all of that time.'
 }
 
 export function renderMore(
