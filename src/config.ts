@@ -12,7 +12,7 @@ import type { Environment } from '#settings/environment-file.ts'
 import { type EnvironmentFile, readEnvironmentFile } from '#settings/environment-file.ts'
 import { findMisplacedKeys } from '#settings/misplaced-keys.ts'
 import { hasOwnCredentials } from '#settings/own-credentials.ts'
-import { readSecretFiles } from '#settings/secret-files.ts'
+import { nameByFile, readSecretFiles } from '#settings/secret-files.ts'
 import { type SettingName, settings, type Values } from '#settings/settings.ts'
 
 /** Every problem of the environment; `message` has one line per problem. */
@@ -70,7 +70,7 @@ export function readConfig(
 ): Config {
   const files = readSecretFiles({ ...file?.variables, ...own }, workingDirectory)
   const { environment } = files
-  const problems: string[] = [...files.problems]
+  const problems: string[] = []
   const values = readValues(environment, problems)
   const given = (name: SettingName) => readText(environment, name) !== ''
   const providers = readProviders(values, given, problems)
@@ -80,12 +80,17 @@ export function readConfig(
   const config = compose(values, { sandbox, providers, workingDirectory })
   problems.push(...findMisplacedKeys((name) => readText(environment, name)))
   problems.push(...findContradictions(config, given), ...findUnknownZone(own))
-  if (problems.length > 0) throw new ConfigError(problems, file?.path)
+  const named = nameByFile(files, problems)
+  if (named.length > 0) throw new ConfigError(named, file?.path)
   return deepFreeze({
     ...config,
     given: listGiven(environment),
     environmentFile: file && { path: file.path, names: listFromFile(file, own) },
-    warnings: [...findConfigWarnings(config, given, environment), ...findExposedFile(file)],
+    warnings: [
+      ...findConfigWarnings(config, given, environment),
+      ...findExposedFile(file),
+      ...files.warnings,
+    ],
   })
 }
 

@@ -1,7 +1,7 @@
 /** Variables whose value a file holds: the file is read, and every mistake names its variable. */
 import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, test } from 'node:test'
@@ -43,7 +43,10 @@ const wrong: readonly (readonly [Record<string, string>, RegExp])[] = [
   ],
   [{ ENABLEBANKING_PRIVATE_KEY_FILE: 'empty.pem' }, /_FILE: names a file that is empty/],
   [{ ENABLEBANKING_PRIVATE_KEY_FILE: '.' }, /_FILE: names a file that cannot be read \(EISDIR\)/],
-  [{ ENABLEBANKING_PRIVATE_KEY_FILE: 'other.pem' }, /ENABLEBANKING_PRIVATE_KEY: .* is no PEM text/],
+  [
+    { ENABLEBANKING_PRIVATE_KEY_FILE: 'other.pem' },
+    /ENABLEBANKING_PRIVATE_KEY_FILE: .* is no PEM text/,
+  ],
   [
     { ENABLEBANKING_PRIVATE_KEY_FILE: 'key.pem', ENABLEBANKING_PRIVATE_KEY: 'x' },
     /_FILE: set together with ENABLEBANKING_PRIVATE_KEY, should be one of the two/,
@@ -63,8 +66,19 @@ for (const [environment, expected] of wrong) {
     const problems = problemsOf(environment)
     assert.match(problems.join('\n'), expected)
     assert.ok(!problems.join().includes('hello'))
+    assert.equal(problems.length, 1)
   })
 }
+
+test('a key file that others may read is a warning, as .env is', () => {
+  const warningsOf = (mode: number) => {
+    chmodSync(join(folder, 'key.pem'), mode)
+    const given = { ...base, ENABLEBANKING_PRIVATE_KEY_FILE: 'key.pem' }
+    return readConfig(given, folder).warnings.filter((one) => one.includes('_FILE'))
+  }
+  assert.match(warningsOf(0o644).join(), /key\.pem, which can be read by others \(mode 0644\)/)
+  assert.deepEqual(warningsOf(0o600), [])
+})
 
 test('countries are codes in any case, each once and sorted', () => {
   const config = readConfig({

@@ -2,7 +2,7 @@
  * Variables whose value may be in a file that another variable names, e.g. a private key. The file is read at
  * the start, and its text takes the place of the value.
  */
-import { readFileSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { factsOf, providerNames } from '#providers/all-facts.ts'
 import type { Environment } from './environment-file.ts'
@@ -12,6 +12,10 @@ export interface SecretFiles {
   readonly environment: Environment
   /** One line per variable, which never repeats what a file holds. */
   readonly problems: readonly string[]
+  /** Files that others on this machine may read, one sentence each. */
+  readonly warnings: readonly string[]
+  /** By the variable whose value a file was to give: the one that names the file. */
+  readonly sources: ReadonlyMap<string, string>
 }
 
 /** A key has a few thousand characters: anything much larger is another file. */
@@ -21,18 +25,50 @@ const maxBytes = 65_536
 export function readSecretFiles(given: Environment, workingDirectory: string): SecretFiles {
   const environment: Record<string, string | undefined> = { ...given }
   const problems: string[] = []
+  const warnings: string[] = []
+  const sources = new Map<string, string>()
   for (const [name, pathName] of listPairs()) {
     const path = given[pathName]?.trim() ?? ''
     if (path === '') continue
+    sources.set(name, pathName)
     if ((given[name]?.trim() ?? '') !== '') {
       problems.push(`${pathName}: set together with ${name}, should be one of the two`)
       continue
     }
-    const text = readText(resolve(workingDirectory, path))
-    if (typeof text === 'string') environment[name] = text
-    else problems.push(`${pathName}: ${text.problem}`)
+    const file = resolve(workingDirectory, path)
+    const text = readText(file)
+    if (typeof text === 'string') {
+      environment[name] = text
+      warnings.push(...describeExposure(pathName, file))
+    } else problems.push(`${pathName}: ${text.problem}`)
   }
-  return { environment, problems }
+  return { environment, problems, warnings, sources }
+}
+
+/** As `.env` is judged. */
+function describeExposure(pathName: string, file: string): string[] {
+  const bits = statSync(file).mode & 0o777
+  if (process.platform === 'win32' || (bits & 0o077) === 0) return []
+  const mode = bits.toString(8).padStart(4, '0')
+  return [`${pathName} names ${file}, which can be read by others (mode ${mode}): chmod 600 it.`]
+}
+
+/**
+ * Problems of a value that a file gave are those of the variable that names the file, and a file that has a
+ * problem has only that one.
+ */
+export function nameByFile(
+  { problems, sources }: Pick<SecretFiles, 'problems' | 'sources'>,
+  found: readonly string[],
+): readonly string[] {
+  const named = found.flatMap((problem) => {
+    const [name = '', ...rest] = problem.split(':')
+    const pathName = sources.get(name)
+    if (pathName === undefined) return [problem]
+    const hasOwn = problems.some((one) => one.startsWith(`${pathName}:`))
+    return hasOwn ? [] : [[pathName, ...rest].join(':')]
+  })
+  return [...problems, ...named]
 }
 
 function listPairs(): readonly (readonly [string, string])[] {
