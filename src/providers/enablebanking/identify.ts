@@ -41,7 +41,7 @@ export async function identify(
     isPersonal: true,
     needsConsent: true,
     ifNothing:
-      'The application is accepted. Consent is given in a browser: open the page Connections, or give --session.',
+      'The application is accepted and kept for this person. Consent is given in a browser: they open the page Connections; or give --session.',
   }
 }
 
