@@ -133,13 +133,15 @@ test('replay takes a delivery, or an endpoint with a time range; half a range is
   }
 })
 
-test('listen takes a user and a port, and nothing else', () => {
+test('listen takes a user and a port, or goes by a key', () => {
   const parse = (...args: string[]) => parseInvocation(['webhooks', 'listen', ...args])
   assert.deepEqual(parse('--user', 'emma@b.example', '--port', '8080', '--json'), {
     kind: 'listen',
     start: { user: 'emma@b.example', port: 8080, json: true },
   })
-  for (const args of [[], ['--user', ''], ['--user', '..'], ['emma@b.example'], ['--port', '1']]) {
+  const start = { user: null, key: null, baseUrl: null, json: false }
+  assert.deepEqual(parse(), { kind: 'listen-by-key', start })
+  for (const args of [['--user', ''], ['--user', '..'], ['emma@b.example'], ['--port', '1']]) {
     assert.throws(() => parse(...args), UsageError, args.join(' '))
   }
   for (const port of ['-1', '65536', 'x', '1.5']) {
