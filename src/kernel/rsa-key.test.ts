@@ -112,3 +112,21 @@ test('the texts of a key are its lines, the whole in one line and its base64', (
   assert.ok(body.every((line) => texts.includes(line)))
   assert.ok(texts.includes(Buffer.from(pem).toString('base64')))
 })
+
+test('a PKCS#1 key with a passphrase is named so, and a certificate before the key is passed over', () => {
+  const { privateKey: locked } = generateKeyPairSync('rsa', {
+    modulusLength: 2048,
+    privateKeyEncoding: { type: 'pkcs1', format: 'pem', cipher: 'aes-128-cbc', passphrase: 'x' },
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+  })
+  const refused = readPrivateKey(locked)
+  assert.match(refused.kind === 'problem' ? refused.detail : '', /^has a passphrase/)
+  const { privateKey: pem } = generateKeyPairSync('rsa', {
+    modulusLength: 2048,
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+  })
+  const label = 'CERTIFICATE'
+  const both = `-----BEGIN ${label}-----\nMIIB\n-----END ${label}-----\n${pem}`
+  assert.deepEqual(readPrivateKey(both), { kind: 'key', pem })
+})

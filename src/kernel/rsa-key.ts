@@ -16,10 +16,18 @@ const problem = (detail: string): PrivateKeyResult => ({ kind: 'problem', detail
 const copyAll =
   'is no PEM text: copy the whole file, with the lines that begin and end with five dashes'
 
+const hasPassphrase =
+  'has a passphrase: remove it with `openssl pkey -in FILE`, then copy the result'
+
 /** The key must be RSA of 2048 to 4096 bits, without a passphrase (RS256, RFC 7518 §3.3). */
 export function readPrivateKey(given: string): PrivateKeyResult {
   const text = given.includes('-----BEGIN') ? given : decode(given)
-  const found = /-----BEGIN ([A-Z0-9 ]{1,40})-----([^-]*)-----END \1-----/.exec(text)
+  // As PKCS#1 has it (RFC 1421); PKCS#8 has a label of its own.
+  if (/Proc-Type: ?4, ?ENCRYPTED/.test(text)) return problem(hasPassphrase)
+  // A file may have a certificate before the key.
+  const found =
+    /-----BEGIN ([A-Z0-9 ]{0,28}PRIVATE KEY)-----([^-]*)-----END \1-----/.exec(text) ??
+    /-----BEGIN ([A-Z0-9 ]{1,40})-----([^-]*)-----END \1-----/.exec(text)
   const [, label = '', inner = ''] = found ?? []
   const body = inner.replace(/\\[nr]|\s+/g, '')
   if (found === null || !/^[A-Za-z0-9+/]+={0,2}$/.test(body)) return problem(copyAll)
@@ -27,7 +35,7 @@ export function readPrivateKey(given: string): PrivateKeyResult {
     return problem('is the public part: copy the file of the private key')
   }
   if (label === 'ENCRYPTED PRIVATE KEY') {
-    return problem('has a passphrase: remove it with `openssl pkey -in FILE`, then copy the result')
+    return problem(hasPassphrase)
   }
   const lines = body.match(/.{1,64}/g) ?? []
   return check(`-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`)
