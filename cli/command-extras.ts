@@ -162,6 +162,7 @@ export const commandExtras: Readonly<Partial<Record<AdminCallName, CommandExtras
       'url',
       'events',
       'skipEmpty',
+      'pending',
       'health',
       'failingSince',
       'createdAt',

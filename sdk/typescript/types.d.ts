@@ -310,6 +310,10 @@ export interface TransactionsSynced {
     readonly new: readonly TransactionEvent[]
     /** Rows of which a field has changed. */
     readonly updated: readonly TransactionEvent[]
+    /** Pending rows that no earlier event had. Only for endpoints that ask for pending rows. */
+    readonly pending?: readonly PendingTransactionEvent[]
+    /** Ids of announced rows that are not pending any more: posted, or ended. Only for endpoints that ask for pending rows. */
+    readonly removed_pending?: readonly string[]
   }
   /** The sync and the place of this event in it. */
   readonly metadata: EventMetadata
@@ -346,6 +350,66 @@ export interface TransactionEvent {
   readonly transaction_date: string
   /** ISO 8601: when it was posted. */
   readonly post_date: string
+  /** Merchant, where known. */
+  readonly merchant_name: string | null
+  /** Category key, see /v1/categories. */
+  readonly category: 
+  | 'BANK_FEES'
+  | 'ENTERTAINMENT'
+  | 'FOOD_AND_DRINK'
+  | 'GOVERNMENT_AND_NON_PROFIT'
+  | 'HOME_IMPROVEMENT'
+  | 'INCOME'
+  | 'LOAN_PAYMENTS'
+  | 'MEDICAL'
+  | 'MERCHANDISE'
+  | 'PERSONAL_CARE'
+  | 'RENT_AND_UTILITIES'
+  | 'SERVICES'
+  | 'TRANSFER_IN'
+  | 'TRANSFER_OUT'
+  | 'TRANSPORTATION'
+  | 'TRAVEL'
+  | (string & {}) | null
+  /** MCC, where known. */
+  readonly merchant_category_code: string | null
+  /** Reference, where the provider has one. */
+  readonly reference: string | null
+  /** Further text of the bank, where there is one. */
+  readonly extended_description: string | null
+}
+
+/** A pending bank transaction in an event. */
+export interface PendingTransactionEvent {
+  /** Id of the pending row, as in /v1/transactions with includePending=true. */
+  readonly id: string
+  readonly object: 'transaction'
+  /** In the smallest unit of the currency, negative for debits. It has every digit and may exceed 2^53: do not parse it as a float. As text. */
+  readonly amount: DecimalString
+  /** Currency code in lower case. */
+  readonly currency: string
+  readonly status: 'pending'
+  /** The bank's text. */
+  readonly description: string
+  /** Matches the sign of amount. */
+  readonly direction: 
+  | 'debit'
+  | 'credit'
+  | (string & {})
+  /** Kind of transaction, as the provider names it; the values are not enumerated. */
+  readonly class: string
+  /** Id of the account, as in /v1/accounts. */
+  readonly account_id: string
+  /** Display name of the account. */
+  readonly account_name: string
+  /** Display name of the account. */
+  readonly account: string
+  /** The day in the user's time zone. */
+  readonly local_date: string
+  /** ISO 8601: when it was made. */
+  readonly transaction_date: string
+  /** Null: it has not been posted. */
+  readonly post_date: string | null
   /** Merchant, where known. */
   readonly merchant_name: string | null
   /** Category key, see /v1/categories. */

@@ -20,6 +20,7 @@ export function makeAppSyncs(options: AssemblyOptions): Syncs {
       await connections.refreshConnection(bySystem, connectionId, { priority, stop: signal })
     },
     makeEvents,
+    pendingSecret: options.sealer.derive('pending'),
     report: {
       around: reports.syncs.around,
       ended(run) {

@@ -58,36 +58,49 @@ export const MinorUnits = z.union([z.int(), z.bigint()]).meta({
 const accountId = z.uuid().meta({ description: 'Id of the account, as in /v1/accounts.' })
 const accountName = text('Display name of the account.')
 
+const transactionFields = {
+  id: text('Id of the transaction, as in /v1/transactions.'),
+  object: z.literal('transaction'),
+  amount: MinorUnits,
+  currency: z
+    .string()
+    .regex(/^[a-z0-9]{2,12}$/)
+    .meta({ description: 'Currency code in lower case.' }),
+  status: z.literal('posted'),
+  description: text("The bank's text."),
+  direction: z.enum(['debit', 'credit']).meta({ description: 'Matches the sign of amount.' }),
+  class: text('Kind of transaction, as the provider names it; the values are not enumerated.'),
+  account_id: accountId,
+  account_name: accountName,
+  account: accountName,
+  local_date: z.iso.date().meta({ description: "The day in the user's time zone." }),
+  transaction_date: text('ISO 8601: when it was made.'),
+  post_date: text('ISO 8601: when it was posted.'),
+  merchant_name: textOrNull('Merchant, where known.'),
+  category: z
+    .enum(categoryKeys)
+    .nullable()
+    .meta({ description: 'Category key, see /v1/categories.' }),
+  merchant_category_code: textOrNull('MCC, where known.'),
+  reference: textOrNull('Reference, where the provider has one.'),
+  extended_description: textOrNull('Further text of the bank, where there is one.'),
+}
+
 export const TransactionEvent = z
-  .strictObject({
-    id: text('Id of the transaction, as in /v1/transactions.'),
-    object: z.literal('transaction'),
-    amount: MinorUnits,
-    currency: z
-      .string()
-      .regex(/^[a-z0-9]{2,12}$/)
-      .meta({ description: 'Currency code in lower case.' }),
-    status: z.literal('posted'),
-    description: text("The bank's text."),
-    direction: z.enum(['debit', 'credit']).meta({ description: 'Matches the sign of amount.' }),
-    class: text('Kind of transaction, as the provider names it; the values are not enumerated.'),
-    account_id: accountId,
-    account_name: accountName,
-    account: accountName,
-    local_date: z.iso.date().meta({ description: "The day in the user's time zone." }),
-    transaction_date: text('ISO 8601: when it was made.'),
-    post_date: text('ISO 8601: when it was posted.'),
-    merchant_name: textOrNull('Merchant, where known.'),
-    category: z
-      .enum(categoryKeys)
-      .nullable()
-      .meta({ description: 'Category key, see /v1/categories.' }),
-    merchant_category_code: textOrNull('MCC, where known.'),
-    reference: textOrNull('Reference, where the provider has one.'),
-    extended_description: textOrNull('Further text of the bank, where there is one.'),
-  })
+  .strictObject(transactionFields)
   .meta({ id: 'TransactionEvent', description: 'A posted bank transaction in an event.' })
 export type TransactionEvent = z.infer<typeof TransactionEvent>
+
+/** Reading R39. */
+export const PendingTransactionEvent = z
+  .strictObject({
+    ...transactionFields,
+    id: text('Id of the pending row, as in /v1/transactions with includePending=true.'),
+    status: z.literal('pending'),
+    post_date: textOrNull('Null: it has not been posted.'),
+  })
+  .meta({ id: 'PendingTransactionEvent', description: 'A pending bank transaction in an event.' })
+export type PendingTransactionEvent = z.infer<typeof PendingTransactionEvent>
 
 /** Reading R34: the fields of the REST trade in snake_case. */
 export const TradeEvent = z
@@ -177,7 +190,21 @@ const rowsOf = <Row extends z.ZodType>(row: Row) =>
     updated: z.array(row).meta({ description: 'Rows of which a field has changed.' }),
   })
 
-export const TransactionsSynced = envelopeOf('transactions.synced', rowsOf(TransactionEvent)).meta({
+const onlyPending = 'Only for endpoints that ask for pending rows.'
+const bankRows = rowsOf(TransactionEvent).extend({
+  pending: z
+    .array(PendingTransactionEvent)
+    .optional()
+    .meta({ description: `Pending rows that no earlier event had. ${onlyPending}` }),
+  removed_pending: z
+    .array(z.string())
+    .optional()
+    .meta({
+      description: `Ids of announced rows that are not pending any more: posted, or ended. ${onlyPending}`,
+    }),
+})
+
+export const TransactionsSynced = envelopeOf('transactions.synced', bankRows).meta({
   id: 'TransactionsSynced',
   description: 'The event after a sync of a bank.',
 })

@@ -6,9 +6,9 @@
 import { createHmac } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { SharedSnapshots } from '#fast/port.ts'
-import type { AccountId, UserId } from '#kernel/ids.ts'
 import { makeQueue } from '#kernel/queue.ts'
 import type { Clock } from '#kernel/time.ts'
+import { makePendingId, type PendingOwner } from '#providers/row-identity.ts'
 import { emptyMemory, memoryLifeMs, type PendingMemory, type TextPrint } from './match-pending.ts'
 import { decode, encode } from './share.ts'
 
@@ -21,11 +21,8 @@ export interface PendingMemories {
   ): Promise<PendingMemory>
   /** The fingerprint of a text of this account; `kind` keeps texts of different meaning apart. */
   print(owner: PendingOwner, kind: string, text: string): TextPrint
-}
-
-export interface PendingOwner {
-  readonly userId: UserId
-  readonly accountId: AccountId
+  /** The id of the pending row that is known by this key. */
+  idOf(owner: PendingOwner, key: string): string
 }
 
 /** Rows of all accounts in this process, of about 300 bytes each; an account without any counts as one. */
@@ -77,6 +74,7 @@ export function openPendingMemories(options: {
   return {
     load: async (owner) => (await read(nameOf(owner))).memory,
     update: (owner, change) => queue.take(nameOf(owner), () => update(nameOf(owner), change)),
+    idOf: (owner, text) => makePendingId(key, owner, text),
     print({ userId, accountId }, kind, text) {
       const content = JSON.stringify([userId, accountId, kind, text])
       return createHmac('sha256', key).update(content).digest('base64url').slice(0, printLength)

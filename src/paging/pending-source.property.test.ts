@@ -35,7 +35,8 @@ const zone = getZone('UTC')
 const pageSize = 20
 
 const idOf = ({ number }: Purchase) => `tx_${number}`
-const pendingIdOf = ({ number }: Purchase) => makePendingId(base.userId, account.id, `p${number}`)
+const pendingIdOf = ({ number }: Purchase) =>
+  makePendingId(new Uint8Array(32), { userId: base.userId, accountId: account.id }, `p${number}`)
 
 function toRow(purchase: Purchase): Transaction {
   const isPending = purchase.state === 'pending'
@@ -101,6 +102,7 @@ function makeBank(purchases: readonly Purchase[]): BankingAdapter {
           time: toMicros(one.madeAt),
           dates: untoldDates,
           isForeign: false,
+          details: { currency: 'AUD', class: 'other', reference: null, extendedDescription: null },
         })),
       }
     },

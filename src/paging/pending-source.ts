@@ -19,7 +19,6 @@ import type {
   TransactionPage,
 } from '#providers/port.ts'
 import type { PendingReading, PendingRow } from '#providers/row-details.ts'
-import { makePendingId } from '#providers/row-identity.ts'
 import {
   findReplaced,
   type ListedPending,
@@ -117,7 +116,7 @@ function tellPage(
     map(index) {
       const row = page.map(index)
       const { dates, replaces = null } = page.settling(index)
-      const toId = (key: string) => makePendingId(userId, row.accountId, key)
+      const toId = (key: string) => memories.idOf({ userId, accountId: row.accountId }, key)
       if (row.status === 'pending') return { ...row, id: toId(row.id), ...dates }
       const supersedes = replaces === null ? replacedBy(row) : toId(replaces)
       return { ...row, ...dates, ...(supersedes === null ? {} : { supersedes }) }
@@ -174,7 +173,7 @@ async function readPendingPage(question: PendingQuestion): Promise<TransactionPa
     const owner = { userId, accountId }
     const own = rows
       .filter(({ row }) => row.accountId === accountId)
-      .map((row) => ({ ...row, id: makePendingId(userId, accountId, row.key) }))
+      .map((row) => ({ ...row, id: memories.idOf(owner, row.key) }))
     const listed = own.map((one) =>
       toListed(one, one.id, (kind, text) => memories.print(owner, kind, text)),
     )

@@ -56,7 +56,14 @@ export interface PendingRow {
   readonly time: Micros | null
   readonly dates: RowDates
   readonly isForeign: boolean
+  readonly details: PendingDetails
 }
+
+/** The fields that only events contain, as far as they are known of a pending row. */
+export type PendingDetails = Pick<
+  TransactionDetails,
+  'currency' | 'class' | 'reference' | 'extendedDescription'
+>
 
 /** All pending rows of the accounts that were asked for, in any order. */
 export interface PendingReading {

@@ -69,10 +69,23 @@ export function nameInOrder<Row, Name>(
     .map(({ pair }) => pair)
 }
 
-/** The id of a pending row, of a kind of its own: stable while `key` is, and another one for another user. */
-export function makePendingId(userId: UserId, account: AccountId, key: string): string {
-  const content = JSON.stringify(['pending', account, key])
-  return `pending_${toText(createHmac('sha256', userId).update(content).digest())}`
+/** Whose pending row it is. */
+export interface PendingOwner {
+  readonly userId: UserId
+  readonly accountId: AccountId
+}
+
+/**
+ * The id of a pending row, of a kind of its own: the same while `key` is. It is made with a secret, because
+ * what was announced is stored (reading R35) and contents can be guessed.
+ */
+export function makePendingId(
+  secret: Uint8Array,
+  { userId, accountId }: PendingOwner,
+  key: string,
+): string {
+  const content = JSON.stringify(['pending', userId, accountId, key])
+  return `pending_${toText(createHmac('sha256', secret).update(content).digest())}`
 }
 
 /** Keys of rows that have no id: all of their content, with a number among equal ones. */

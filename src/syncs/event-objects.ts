@@ -11,6 +11,7 @@ import type { TradeEvent, TransactionEvent } from '#contract/events.ts'
 import type { Trade, Transaction } from '#contract/resources.ts'
 import { roundToCurrency, toMinorUnits } from '#kernel/money.ts'
 import type { TransactionDetails } from '#providers/port.ts'
+import type { PendingDetails } from '#providers/row-details.ts'
 import type { MonthNumber } from '#store/ports/ledgers.ts'
 import { monthOf } from './months.ts'
 
@@ -57,13 +58,25 @@ export function toTransactionObject(row: Transaction, details: TransactionDetail
   }
 }
 
+/** A pending one as JSON (reading R39). */
+export function writePending(id: string, row: Transaction, details: PendingDetails): string {
+  const moments = { transactionDate: row.datetime ?? row.date, postDate: null }
+  return writeTransaction({ ...row, id }, { ...details, ...moments })
+}
+
 /** The amount is written apart: `JSON.stringify` would take twice as long for its many digits. */
-function writeTransaction(row: Transaction, details: TransactionDetails): string {
+function writeTransaction(
+  row: Transaction,
+  details: PendingDetails & {
+    readonly transactionDate: string
+    readonly postDate: string | null
+  },
+): string {
   const currency = details.currency
   const amount = toMinorUnits(row.amount, currency.toUpperCase())
   const rest = {
     currency: currency.toLowerCase(),
-    status: 'posted',
+    status: row.status,
     description: row.description,
     direction: row.direction,
     class: details.class,
@@ -78,7 +91,8 @@ function writeTransaction(row: Transaction, details: TransactionDetails): string
     merchant_category_code: row.merchantCategoryCode,
     reference: details.reference,
     extended_description: details.extendedDescription,
-  } satisfies Omit<TransactionEvent, 'id' | 'object' | 'amount'>
+  } satisfies Omit<TransactionEvent, 'id' | 'object' | 'amount' | 'status' | 'post_date'> &
+    Record<'status' | 'post_date', string | null>
   const head = `{"id":${JSON.stringify(row.id)},"object":"transaction"`
   return `${head},"amount":${amount},${JSON.stringify(rest).slice(1)}`
 }

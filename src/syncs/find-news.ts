@@ -4,7 +4,7 @@
  */
 
 import type { AccountId } from '#kernel/ids.ts'
-import { toMicros, toMillis } from '#kernel/time.ts'
+import { type Millis, toMicros, toMillis } from '#kernel/time.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import { consentGone } from '#providers/failure.ts'
 import type { Guard } from '#providers/guard.ts'
@@ -16,6 +16,7 @@ import { notConfigured, SyncError } from './failure.ts'
 import { firstDayOf, monthOf } from './months.ts'
 import { collectNews, type RowChanges } from './news.ts'
 import type { SyncOptions } from './options.ts'
+import { collectPending, type PendingNews, wantsPending } from './pending-news.ts'
 import { readSyncRows } from './read-rows.ts'
 import { isReadingRows, lookBackFrom } from './schedule.ts'
 import { findSyncTarget, type SyncTarget } from './target.ts'
@@ -31,6 +32,8 @@ export type SyncFinding =
 export interface RowsFinding {
   readonly kind: 'rows'
   readonly news: RowChanges
+  /** Null: no endpoint asks for them. */
+  readonly pending: PendingNews | null
   /** The user's key under which the fingerprints were made. */
   readonly key: Uint8Array
   /** When reading began. */
@@ -99,8 +102,12 @@ async function findRows(
     contentVersion:
       adapter.category === 'banking' ? contentVersions.transactions : contentVersions.trades,
   })
+  const pending = adapter.category === 'banking' ? await openPending(options, target, readAt) : null
   const unread = await inBackground(options.guard, { sync, target, signal }, (call) =>
-    readSyncRows({ adapter, ...target }, { from, now: readAt }, call, (row) => collector.take(row)),
+    readSyncRows({ adapter, ...target }, { from, now: readAt }, call, {
+      row: (row) => collector.take(row),
+      ...(pending === null ? {} : { pending: (row) => pending.take(row) }),
+    }),
   )
   const readFrom = monthOf(zone.dayOf(toMicros(from)))
   const news = await collector.close(readFrom, unread)
@@ -109,6 +116,7 @@ async function findRows(
   return {
     kind: 'rows',
     news,
+    pending: pending?.close(unread) ?? null,
     key,
     readAt,
     ledgerFrom: Math.max(sync.ledgerFrom ?? from, kept),
@@ -119,6 +127,18 @@ async function findRows(
     ),
     unread,
   }
+}
+
+/** Null: no endpoint asks for pending rows. */
+async function openPending(
+  { store, pendingSecret: secret }: SyncOptions,
+  { userId, accounts, zone }: SyncTarget,
+  now: Millis,
+) {
+  if (!(await wantsPending(store, userId))) return null
+  const accountIds = accounts.map(({ id }) => id)
+  const told = await store.ledgers.readPending(accountIds)
+  return collectPending({ secret, userId, accountIds, told, today: zone.dayOf(toMicros(now)) })
 }
 
 /** Those of the newest rows are kept: a clock that is ahead by months would drop all of them. */

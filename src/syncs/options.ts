@@ -23,6 +23,14 @@ export interface SyncEventDraft {
   /** JSON texts of event objects. */
   readonly new: readonly string[]
   readonly updated: readonly string[]
+  /** Null: for endpoints that do not ask for pending rows; absent: for all. */
+  readonly pending?: PendingDraft | null
+}
+
+/** What is pending since the last event, and the ids of what is not any more (reading R39). */
+export interface PendingDraft {
+  readonly rows: readonly string[]
+  readonly removed: readonly string[]
 }
 
 /** One run has ended. It names no row. */
@@ -78,6 +86,8 @@ export interface SyncOptions {
   readonly refresh: (connectionId: ConnectionId, call: CallContext) => Promise<void>
   /** The events of a run: at least one, in their order. */
   readonly makeEvents: (draft: SyncEventDraft) => Iterable<NewEvent>
+  /** Makes the ids of pending rows. */
+  readonly pendingSecret: Uint8Array
   readonly report: SyncReport
   readonly jobs: JobReport
 }

@@ -4,6 +4,7 @@
  * throws the adapters' UpstreamError.
  */
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises'
+import type { Transaction } from '#contract/resources.ts'
 import type { AccountId, UserId } from '#kernel/ids.ts'
 import { type Millis, toMicros, type Zone } from '#kernel/time.ts'
 import { type PageRow, readEvery } from '#paging/read-every.ts'
@@ -13,6 +14,7 @@ import { UpstreamError } from '#providers/failure.ts'
 import type {
   AccountRef,
   Adapter,
+  BankingAdapter,
   CallContext,
   ConnectionRef,
   Login,
@@ -22,6 +24,7 @@ import type {
   TradePage,
   TransactionPage,
 } from '#providers/port.ts'
+import type { PendingDetails } from '#providers/row-details.ts'
 import { type EventObject, toTradeObject, toTransactionObject } from './event-objects.ts'
 import { SyncError } from './failure.ts'
 
@@ -43,6 +46,23 @@ export interface ReadRow {
   readonly object: EventObject
 }
 
+/** One pending row as an event shows it. */
+export interface ReadPending {
+  readonly accountId: AccountId
+  /** What it is known by in its account. */
+  readonly key: string
+  readonly row: Transaction
+  readonly details: PendingDetails
+}
+
+/** What takes the rows. */
+export interface RowTakers {
+  /** May throw to end the read. */
+  readonly row: (row: ReadRow) => void
+  /** Absent: pending rows are not wanted, and not read. */
+  readonly pending?: (row: ReadPending) => void
+}
+
 export interface RowsRange {
   readonly from: Millis
   readonly now: Millis
@@ -52,7 +72,7 @@ export interface RowsRange {
 const rowsPerTurn = 100
 
 /**
- * Passes every row to `take`, in the provider's order. `take` may throw to end the read.
+ * Passes every row on, in the provider's order.
  * @returns the accounts that could not be read and whose rows were not passed, or not all: where a provider
  *   lists rows by account, one that it refuses keeps no other from being read.
  */
@@ -60,18 +80,19 @@ export async function readSyncRows(
   source: RowsSource,
   range: RowsRange,
   call: CallContext,
-  take: (row: ReadRow) => void,
+  take: RowTakers,
 ): Promise<readonly AccountId[]> {
   const { adapter, userId, login, connection, accounts, zone } = source
   let taken = 0
   async function takeAll<Row>(
     rows: readonly Row[],
-    toReadRow: (row: Row) => ReadRow,
+    toReadRow: (row: Row) => ReadRow | null,
   ): Promise<void> {
     for (const row of rows) {
       if (taken % rowsPerTurn === 0) await takeTurn(call)
       taken += 1
-      take(toReadRow(row))
+      const read = toReadRow(row)
+      if (read !== null) take.row(read)
     }
   }
   const [from, to] = [toMicros(range.from), toMicros(range.now)]
@@ -81,14 +102,15 @@ export async function readSyncRows(
     const window = { from, to, isOpen: true }
     const reader = patient(adapter.transactions)
     const queries = toQueries(adapter, { ...shared, accounts, scoped: false, window })
-    return readEach(queries, (query) => {
+    return readEach(queries, async (query) => {
       const asked = { what: 'transactions', accounts: query.accounts } as const
+      const wanted = await readPending(adapter, query, call, take.pending)
       return readEvery({
-        source: { provider: adapter.provider, reader, queries: [query] },
+        source: { provider: adapter.provider, reader, queries: [wanted] },
         call,
         onEndless,
         confirmEnd: () => adapter.confirmEmpty(login, connection, call, asked),
-        take: (rows) => takeAll(rows, toBankRow),
+        take: (rows) => takeAll(rows, (row) => toBankRow(row, take.pending)),
       })
     })
   }
@@ -193,8 +215,37 @@ async function takeTurn({ signal }: CallContext): Promise<void> {
   signal.throwIfAborted()
 }
 
-function toBankRow({ page, index }: PageRow<TransactionPage>): ReadRow {
+/**
+ * Reads pending rows where they are wanted, before the posted ones: a row that is posted meanwhile is in both
+ * rather than in none. Returns the query of these.
+ */
+async function readPending(
+  adapter: BankingAdapter,
+  asked: RowsQuery,
+  call: CallContext,
+  take: RowTakers['pending'],
+): Promise<RowsQuery> {
+  const read = take === undefined ? undefined : adapter.pending
+  if (read === 'among') return { ...asked, pending: read }
+  if (read !== undefined) {
+    const { rows } = await waitForLimit(call, () => read(asked, call))
+    for (const { key, row, details } of rows) {
+      take?.({ accountId: row.accountId, key, row, details })
+    }
+  }
+  return asked
+}
+
+/** Null: it is pending. */
+function toBankRow(
+  { page, index }: PageRow<TransactionPage>,
+  takePending: RowTakers['pending'],
+): ReadRow | null {
   const [row, details] = [page.map(index), page.details(index)]
+  if (row.status === 'pending') {
+    takePending?.({ accountId: row.accountId, key: row.id, row, details })
+    return null
+  }
   const object = toTransactionObject(row, details)
   return { accountId: row.accountId, id: row.id, formerId: details.formerId, object }
 }

@@ -6,13 +6,13 @@
 import { timingSafeEqual } from 'node:crypto'
 import { LeaseLostError } from '#jobs/lease.ts'
 import { factsOf } from '#providers/all-facts.ts'
-import type { SealedEvent } from '#store/ports/events.ts'
+import type { NewEvent, SealedEvent } from '#store/ports/events.ts'
 import type { StoreRows } from '#store/ports/store.ts'
 import type { ClaimedSync, SyncOutcome } from '#store/ports/syncs.ts'
 import { interruption, SyncError, type SyncFailure, toFailure } from './failure.ts'
 import { findNews, type RowsFinding, type SyncFinding } from './find-news.ts'
 import { holdRun } from './lease.ts'
-import type { SyncCounts, SyncOptions } from './options.ts'
+import type { PendingDraft, SyncCounts, SyncEventDraft, SyncOptions } from './options.ts'
 import { dueAfterFailure, dueAfterSuccess } from './schedule.ts'
 
 export type SyncEnd =
@@ -110,7 +110,9 @@ async function keep(
   const now = options.clock.now()
   const sealed = finding.kind === 'rows' ? await seal(options, { sync, finding, now }) : []
   signal.throwIfAborted()
-  const counts: SyncCounts = finding.kind === 'rows' ? countNews(finding, sealed.length) : noCounts
+  // An endpoint gets one of both forms.
+  const chunks = sealed.filter(({ hasPending }) => hasPending !== true).length
+  const counts: SyncCounts = finding.kind === 'rows' ? countNews(finding, chunks) : noCounts
   await options.store.transact(async (tx) => {
     // Lock the user's row first, as linking and beginning a ledger do, so that transactions do not deadlock.
     await checkKey(tx, sync, finding)
@@ -137,16 +139,28 @@ function seal(
   }: { readonly sync: ClaimedSync; readonly finding: RowsFinding; readonly now: number },
 ): Promise<readonly SealedEvent[]> {
   const { category } = factsOf(sync.provider)
-  const events = makeEvents({
+  const draft = {
     userId: sync.userId,
     connectionId: sync.connectionId,
     runId: sync.runId,
-    type: category === 'banking' ? 'transactions.synced' : 'trades.synced',
+    type: category === 'banking' ? ('transactions.synced' as const) : ('trades.synced' as const),
     createdAt: now,
     new: finding.news.new,
     updated: finding.news.updated,
-  })
-  return store.events.seal(events)
+  }
+  const { pending } = finding
+  if (pending === null) return store.events.seal(makeEvents(draft))
+  return store.events.seal(makeBoth(makeEvents, draft, pending))
+}
+
+/** For endpoints that do not ask for pending rows, and for those that do (reading R39). */
+function* makeBoth(
+  makeEvents: SyncOptions['makeEvents'],
+  draft: SyncEventDraft,
+  pending: PendingDraft,
+): Generator<NewEvent> {
+  yield* makeEvents({ ...draft, pending: null })
+  yield* makeEvents({ ...draft, pending })
 }
 
 function countNews({ news, unread }: RowsFinding, chunks: number): SyncCounts {
@@ -203,11 +217,12 @@ function nextDueAt(options: SyncOptions, sync: ClaimedSync, finding: SyncFinding
 
 async function keepRows(
   tx: StoreRows,
-  { news, outdated, keepFrom }: RowsFinding,
+  { news, pending, outdated, keepFrom }: RowsFinding,
   sealed: readonly SealedEvent[],
 ): Promise<void> {
   await tx.ledgers.write(news.months.filter(({ month }) => month >= keepFrom))
   await tx.ledgers.dropBefore(outdated, keepFrom)
+  if (pending !== null) await tx.ledgers.writePending(pending.told)
   await tx.events.accept(sealed)
 }
 

@@ -50,6 +50,7 @@ export const makeEndpointInput = (allowPrivate: boolean) =>
       .transform((given) => eventTypes.filter((type) => given.includes(type)))
       .default([...syncEventTypes]),
     skipEmpty: z.boolean('must be true or false').default(false),
+    pending: z.boolean('must be true or false').default(false),
   })
 
 const hours = `must be a whole number from 0 to ${maxOverlapHours}`

@@ -26,6 +26,14 @@ export interface EventDraft {
   /** One JSON object each, in the order in which they are sent. */
   readonly new: readonly string[]
   readonly updated: readonly string[]
+  /**
+   * For endpoints that ask for pending rows (reading R39): those that are news, and the ids of those that are
+   * not pending any more. Null: for the other endpoints. Absent: the same for all.
+   */
+  readonly pending?: {
+    readonly rows: readonly string[]
+    readonly removed: readonly string[]
+  } | null
 }
 
 /** The counts of the run and the place of the chunk in it. */
@@ -39,7 +47,12 @@ interface Place {
 interface Chunk {
   readonly new: string[]
   readonly updated: string[]
+  readonly pending: string[]
+  /** JSON texts of ids. */
+  readonly removed: string[]
 }
+
+const makeChunk = (): Chunk => ({ new: [], updated: [], pending: [], removed: [] })
 
 /**
  * The events of a run, in their order, each made when it is asked for: at most 100 objects and 64 KiB each; a
@@ -60,7 +73,8 @@ export function* makeEvents(draft: EventDraft): Generator<NewEvent, void> {
       type: draft.type,
       chunk: place.chunk,
       totalChunks: place.totalChunks,
-      isEmpty: newCount + updatedCount === 0,
+      isEmpty: newCount + updatedCount + countPending(draft) === 0,
+      hasPending: draft.pending === undefined ? null : draft.pending !== null,
       createdAt: draft.createdAt,
       body: Buffer.from(writeEnvelope(id, draft, chunk, place)),
     }
@@ -70,7 +84,7 @@ export function* makeEvents(draft: EventDraft): Generator<NewEvent, void> {
 function toChunks(draft: EventDraft): readonly Chunk[] {
   const frameBytes = measureFrame(draft)
   const chunks: Chunk[] = []
-  let chunk: Chunk = { new: [], updated: [] }
+  let chunk = makeChunk()
   let count = 0
   let bytes = frameBytes
   const add = (kind: keyof Chunk, text: string) => {
@@ -79,7 +93,7 @@ function toChunks(draft: EventDraft): readonly Chunk[] {
     const isFull = count === chunkLimits.maxObjects || bytes + size > chunkLimits.maxBytes
     if (isFull && count > 0) {
       chunks.push(chunk)
-      chunk = { new: [], updated: [] }
+      chunk = makeChunk()
       count = 0
       bytes = frameBytes
     }
@@ -89,16 +103,21 @@ function toChunks(draft: EventDraft): readonly Chunk[] {
   }
   for (const text of draft.new) add('new', text)
   for (const text of draft.updated) add('updated', text)
+  for (const text of draft.pending?.rows ?? []) add('pending', text)
+  for (const id of draft.pending?.removed ?? []) add('removed', JSON.stringify(id))
   return [...chunks, chunk]
 }
+
+const countPending = ({ pending }: EventDraft): number =>
+  pending ? pending.rows.length + pending.removed.length : 0
 
 /** Bytes of the envelope without objects, with the longest numbers that a run of so many can have. */
 function measureFrame(draft: EventDraft): number {
   const newCount = draft.new.length
   const updatedCount = draft.updated.length
-  const most = Math.max(1, newCount + updatedCount)
+  const most = Math.max(1, newCount + updatedCount + countPending(draft))
   const place = { newCount, updatedCount, chunk: most, totalChunks: most }
-  return Buffer.byteLength(writeEnvelope(newTimedId(), draft, { new: [], updated: [] }, place))
+  return Buffer.byteLength(writeEnvelope(newTimedId(), draft, makeChunk(), place))
 }
 
 /** Keys in the order of the contract, metadata last. */
@@ -117,7 +136,9 @@ function writeEnvelope(id: EventId, draft: EventDraft, chunk: Chunk, place: Plac
     chunk: place.chunk,
     total_chunks: place.totalChunks,
   }
-  const data = `{"new":[${chunk.new.join(',')}],"updated":[${chunk.updated.join(',')}]}`
+  const pending = `,"pending":[${chunk.pending.join(',')}],"removed_pending":[${chunk.removed.join(',')}]`
+  const more = draft.pending ? pending : ''
+  const data = `{"new":[${chunk.new.join(',')}],"updated":[${chunk.updated.join(',')}]${more}}`
   return `${JSON.stringify(head).slice(0, -1)},"data":${data},"metadata":${JSON.stringify(metadata)}}`
 }
 

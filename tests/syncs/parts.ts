@@ -39,6 +39,7 @@ export function makeSyncDeps(t: TestContext, { app, clock, sandbox }: Service): 
     refresh: async () => {},
     makeEvents,
     report: { ...metrics.syncs, around: (work) => work() },
+    pendingSecret: new Uint8Array(32),
     jobs: { done: () => {}, failed: () => {} },
   }
 }

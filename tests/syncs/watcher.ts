@@ -35,7 +35,11 @@ export interface Watcher {
 const manyDeliveries = 2000
 
 /** From now on the user has a ledger, as after making a first endpoint (reading R34b). */
-export async function watch(service: Service, user: ServiceUser): Promise<Watcher> {
+export async function watch(
+  service: Service,
+  user: ServiceUser,
+  options: { readonly pending?: boolean } = {},
+): Promise<Watcher> {
   const { store, syncs } = service.app
   const endpoint = await store.endpoints.create(
     {
@@ -43,6 +47,7 @@ export async function watch(service: Service, user: ServiceUser): Promise<Watche
       url: 'https://consumer.example/events',
       events: [...syncEventTypes],
       skipEmpty: false,
+      ...options,
       secret: 'whsec_dGhpcyBpcyBhIHNlY3JldCBvZiBhIHRlc3Q=',
       createdAt: service.clock.now(),
     },

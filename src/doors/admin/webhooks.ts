@@ -67,6 +67,7 @@ function toEndpoint(row: EndpointRow) {
     url: row.url,
     events: row.events,
     skipEmpty: row.skipEmpty,
+    pending: row.pending,
     health: row.health,
     failures: row.failures,
     failingSince: toIsoOrNull(row.failingSince),

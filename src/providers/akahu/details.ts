@@ -4,6 +4,7 @@
  */
 import { parseInstant } from '#kernel/time.ts'
 import type { AccountRef, TransactionDetails } from '../port.ts'
+import type { PendingDetails } from '../row-details.ts'
 import { malformed } from './failures.ts'
 import type { WireRow } from './map.ts'
 
@@ -16,6 +17,17 @@ export function toDetails(row: WireRow, account: AccountRef): TransactionDetails
   if (typeof date !== 'string' || parseInstant(date) === null) {
     throw malformed('a transaction has no date')
   }
+  return { ...toPendingDetails(row, account), ...toMoments(row, date) }
+}
+
+const toMoments = (row: WireRow, date: string) => ({
+  transactionDate: date,
+  postDate: date,
+  formerId: readText(row, '_migrated'),
+})
+
+/** Those that pending rows have, too. */
+export function toPendingDetails(row: WireRow, account: AccountRef): PendingDetails {
   const meta = readMeta(row.meta)
   const words = [readText(meta, 'particulars'), readText(meta, 'code')]
   const extended = words.filter((word) => word !== null).join(' ')
@@ -23,11 +35,8 @@ export function toDetails(row: WireRow, account: AccountRef): TransactionDetails
     currency: account.currency,
     // Some kinds contain blanks: `STANDING ORDER`.
     class: (readText(row, 'type') ?? 'other').toLowerCase().replaceAll(' ', '_'),
-    transactionDate: date,
-    postDate: date,
     reference: readText(meta, 'reference'),
     extendedDescription: extended === '' ? null : extended,
-    formerId: readText(row, '_migrated'),
   }
 }
 

@@ -8,6 +8,7 @@ import { type PendingReading, type PendingRow, untoldDates } from '../row-detail
 import { makeContentKeys } from '../row-identity.ts'
 import type { AkahuClient, AkahuRequest } from './client.ts'
 import { makeDateReader } from './dates.ts'
+import { toPendingDetails } from './details.ts'
 import { malformed } from './failures.ts'
 import { isForeign, type Note, toRow, type WireRow } from './map.ts'
 import { checkStranger, readEnvelope, readNext } from './reader.ts'
@@ -93,5 +94,6 @@ function toPending(
     time: found.time,
     dates: untoldDates,
     isForeign: isForeign(row),
+    details: toPendingDetails(row, account),
   }
 }

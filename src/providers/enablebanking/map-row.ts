@@ -107,6 +107,12 @@ export function toPendingRows(
       time: row.day === '' ? null : timeOf(row, query),
       dates: { ...untoldDates, valueDate: row.valued ?? null },
       isForeign: row.currency !== account.currency,
+      details: {
+        currency: row.currency,
+        class: row.class,
+        reference: row.reference,
+        extendedDescription: row.note,
+      },
     }
   })
 }

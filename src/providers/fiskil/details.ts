@@ -5,6 +5,7 @@
 import { parseCurrency } from '#kernel/money.ts'
 import { parseDay, parseInstant } from '#kernel/time.ts'
 import type { AccountRef, TransactionDetails } from '../port.ts'
+import type { PendingDetails } from '../row-details.ts'
 import { isRecord } from './lists.ts'
 import { type Row, readText, unreadable } from './row.ts'
 
@@ -20,13 +21,20 @@ export function toDetails(row: Row, index: number, account: AccountRef): Transac
   const either = posted ?? executed ?? readStamp(row, index, 'value_date_time')
   if (either === null) throw unreadable(index, 'posting_date_time')
   return {
-    currency: readRowCurrency(row, index) ?? account.currency,
-    class: (readText(row.type, index, 'type') ?? 'other').toLowerCase(),
+    ...toPendingDetails(row, index, account),
     transactionDate: executed ?? either,
     postDate: posted ?? either,
+    formerId: null,
+  }
+}
+
+/** Those that pending rows have, too. */
+export function toPendingDetails(row: Row, index: number, account: AccountRef): PendingDetails {
+  return {
+    currency: readRowCurrency(row, index) ?? account.currency,
+    class: (readText(row.type, index, 'type') ?? 'other').toLowerCase(),
     reference: readText(row.reference, index, 'reference') ?? readText(row.crn, index, 'crn'),
     extendedDescription: readExtended(row, index),
-    formerId: null,
   }
 }
 

@@ -6,6 +6,7 @@
 import type { AccountRef, CallContext, RowsQuery } from '../port.ts'
 import type { PendingReading, PendingRow } from '../row-details.ts'
 import type { FiskilClient } from './client.ts'
+import { toPendingDetails } from './details.ts'
 import { pageSize, readExactJson } from './lists.ts'
 import {
   findTime,
@@ -81,5 +82,6 @@ function toPending(
     time: found?.time ?? null,
     dates: toRowDates(row, index, query),
     isForeign: isForeign(row, index, account),
+    details: toPendingDetails(row, index, account),
   }
 }

@@ -7,7 +7,12 @@ import { getZone, type Micros, toIso, toMicros, type Zone } from '#kernel/time.t
 import { timeOfDay, timeOfInstant } from '../day-time.ts'
 import { categoryOfMerchant } from '../merchant-category.ts'
 import type { AccountRef, RowsQuery, TransactionDetails } from '../port.ts'
-import { type PendingRow, type RowSettling, untoldDates } from '../row-details.ts'
+import {
+  type PendingDetails,
+  type PendingRow,
+  type RowSettling,
+  untoldDates,
+} from '../row-details.ts'
 import { makeContentKeys, makeRowIdentity, nameInOrder, toFixedOrder } from '../row-identity.ts'
 import { isPending, readRows, type WireAccount, type WireRow } from './account-set.ts'
 import { malformed } from './failures.ts'
@@ -149,6 +154,7 @@ export function toPendingRows(
         time: at === null ? null : timeOf({ posted: at }, query),
         dates: untoldDates,
         isForeign: false,
+        details: toPendingDetails(row, ref),
       }
     }),
   )
@@ -164,15 +170,23 @@ function instantOf({ transacted_at: at, posted }: WireRow): string | null {
 }
 
 export function toDetails(row: IdentifiedRow, account: AccountRef): TransactionDetails {
-  const { transacted_at: at, posted, memo, description } = row
+  const { transacted_at: at, posted } = row
   const isTold = at !== undefined && at !== null && at > 0
+  return {
+    ...toPendingDetails(row, account),
+    transactionDate: toIso((isTold ? at : posted) * 1000),
+    postDate: toIso(posted * 1000),
+    formerId: null,
+  }
+}
+
+/** Those that pending rows have, too. */
+function toPendingDetails(row: WireRow, account: AccountRef): PendingDetails {
+  const { memo, description } = row
   return {
     currency: account.currency,
     class: isNegative(readAmount(row)) ? 'debit' : 'credit',
-    transactionDate: toIso((isTold ? at : posted) * 1000),
-    postDate: toIso(posted * 1000),
     reference: null,
     extendedDescription: memo && description && description !== memo ? description : null,
-    formerId: null,
   }
 }

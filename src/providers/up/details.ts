@@ -3,7 +3,7 @@ import { parseInstant } from '#kernel/time.ts'
 import type { TransactionDetails } from '../port.ts'
 import { malformed } from './failures.ts'
 import { readField, type WireRow } from './lists.ts'
-import { readAmount, readText, timeOf } from './map.ts'
+import { readAmount, readText, statusOf, timeOf } from './map.ts'
 
 /** @throws UpstreamError `malformed` where a field cannot be read (reading R23). */
 export function toDetails(row: WireRow): TransactionDetails {
@@ -33,12 +33,15 @@ export function toCashbackDetails(row: WireRow): TransactionDetails {
 }
 
 function frame(row: WireRow) {
-  const settledAt = readField(row.attributes, 'settledAt')
+  const made = timeOf(row).text
+  const told = readField(row.attributes, 'settledAt')
+  // A hold has not settled.
+  const settledAt = statusOf(row) === 'HELD' ? made : told
   if (typeof settledAt !== 'string' || parseInstant(settledAt) === null) {
     throw malformed('a settled transaction has no time of settlement')
   }
   return {
-    transactionDate: timeOf(row).text,
+    transactionDate: made,
     postDate: settledAt,
     reference: null,
     formerId: null,

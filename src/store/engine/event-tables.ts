@@ -1,6 +1,7 @@
 /**
- * The types of the event river's tables: `migrations/0008_events.sql`, `0021_connection_events.sql` and
- * `key-migrations/`. Instants are written as `Date` and read as milliseconds, as in `tables.ts`.
+ * The types of the event river's tables: `migrations/0008_events.sql`, `0021_connection_events.sql`,
+ * `0023_pending_events.sql` and `key-migrations/`. Instants are written as `Date` and read as milliseconds,
+ * as in `tables.ts`.
  */
 import type { ColumnType } from 'kysely'
 import type { ConnectionEventType, EventType } from '#contract/events.ts'
@@ -60,6 +61,8 @@ interface SyncTables {
   }
   readonly ledger_keys: { user_id: UserId; secret: Uint8Array; secret_key: string }
   readonly ledger_months: { account_id: AccountId; month: number; entries: Uint8Array }
+  /** Separated by blanks. */
+  readonly pending_ledgers: { account_id: AccountId; ids: string }
 }
 
 interface WaitingTables {
@@ -92,6 +95,7 @@ interface DeliveryTables {
     /** Event types, comma-separated. */
     events: string
     skip_empty: boolean
+    pending: ColumnType<boolean, boolean | undefined, boolean>
     health: EndpointHealth
     failures: number
     failing_since: MomentOrNull
@@ -124,6 +128,8 @@ interface DeliveryTables {
     chunk: number
     total_chunks: number
     is_empty: boolean
+    /** Null: it is sent to every endpoint that takes its type. */
+    has_pending: ColumnType<boolean | null, boolean | null | undefined, boolean | null>
     created_at: Moment
     size: number
     body_mac: Uint8Array

@@ -17,6 +17,7 @@ export const endpointColumns = [
   'sealed_url as sealedUrl',
   'events',
   'skip_empty as skipEmpty',
+  'pending',
   'health',
   'failures',
   'failing_since as failingSince',
@@ -119,9 +120,10 @@ export function toEndpointState(
   row: ReadEndpoint,
   { url, secrets }: OpenedEndpoint,
 ): EndpointState {
-  const { id, userId, events, skipEmpty, health, failures, failingSince } = row
+  const { id, userId, events, skipEmpty, pending, health, failures, failingSince } = row
   const { warnedDays, disabledReason, createdAt } = row
-  const read = { id, userId, url, events: toEvents(events), skipEmpty, health, failures }
+  const taken = { events: toEvents(events), skipEmpty, pending }
+  const read = { id, userId, url, ...taken, health, failures }
   return { endpoint: { ...read, failingSince, warnedDays, disabledReason, createdAt }, secrets }
 }
 

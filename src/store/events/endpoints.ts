@@ -151,6 +151,7 @@ function insert(tx: Db, sealer: Sealer, endpoint: NewEndpoint) {
       user_id: endpoint.userId,
       events: fromEvents(endpoint.events),
       skip_empty: endpoint.skipEmpty,
+      pending: endpoint.pending ?? false,
       health: 'healthy',
       failures: 0,
       warned_days: 0,

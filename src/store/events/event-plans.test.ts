@@ -131,6 +131,7 @@ test('a ledger is read, trimmed and ended by its own accounts', async () => {
     key('users'),
     key('ledger_keys'),
     key('ledger_months'),
+    key('pending_ledgers'),
     key('event_feeds'),
     'syncs_of_user',
   ])

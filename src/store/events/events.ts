@@ -202,6 +202,7 @@ function toColumns(event: SealedEvent) {
     chunk: event.chunk,
     total_chunks: event.totalChunks,
     is_empty: event.isEmpty,
+    has_pending: event.hasPending ?? null,
     created_at: moment(event.createdAt),
     size: event.size,
     body_mac: event.bodyMac,
@@ -231,6 +232,8 @@ function makeHold(kind: Engine['kind']) {
 
 function takes(endpoint: HeldEndpoint, event: SealedEvent): boolean {
   if (event.isEmpty && endpoint.skipEmpty) return false
+  const { hasPending = null } = event
+  if (hasPending !== null && hasPending !== endpoint.pending) return false
   return toEvents(endpoint.events).includes(event.type)
 }
 

@@ -12,6 +12,7 @@ const plain = {
   userId: newId<UserId>(),
   events: 'transactions.synced',
   skipEmpty: false,
+  pending: false,
   health: 'healthy',
   failures: 0,
   failingSince: null,

@@ -88,13 +88,14 @@ function listTaken(
   endpoint: HeldEndpoint,
   { from, to, limit }: Parameters<DeliveryStore['replayRange']>[1],
 ) {
-  const { userId, skipEmpty } = endpoint
+  const { userId, skipEmpty, pending } = endpoint
   const query = holdEvents(engine, tx)
     .where('user_id', '=', userId)
     .where(isFrom('created_at', from))
     .where(isBefore('created_at', to))
     .where('connection_id', 'is not', null)
     .where('type', 'in', toEvents(endpoint.events))
+    .where(({ eb, or }) => or([eb('has_pending', 'is', null), eb('has_pending', '=', pending)]))
     .orderBy('created_at')
     .orderBy('chunk')
     .orderBy('id')

@@ -19,6 +19,8 @@ export interface EndpointRow {
   readonly events: readonly EventType[]
   /** Events without a new or updated row are not sent (reading R32). */
   readonly skipEmpty: boolean
+  /** Events of banks have pending rows, too (reading R39). */
+  readonly pending: boolean
   readonly health: EndpointHealth
   /** Failed attempts since the last success. */
   readonly failures: number
@@ -42,6 +44,8 @@ export interface NewEndpoint {
   readonly url: string
   readonly events: readonly EventType[]
   readonly skipEmpty: boolean
+  /** Absent: no. */
+  readonly pending?: boolean
   readonly secret: string
   readonly createdAt: Millis
 }

@@ -26,6 +26,8 @@ export interface NewEvent {
   readonly totalChunks: number
   /** The whole run found nothing new and nothing updated. */
   readonly isEmpty: boolean
+  /** Only endpoints that ask for pending rows take it, or only the others; null or absent: all do. */
+  readonly hasPending?: boolean | null
   readonly createdAt: Millis
   /** The envelope exactly as sent: UTF-8 JSON. */
   readonly body: Uint8Array

@@ -43,6 +43,10 @@ export interface LedgerStore {
   write(months: readonly LedgerMonth[]): Promise<void>
   /** Deletes the months of these accounts before `month`. */
   dropBefore(accountIds: readonly AccountId[], month: MonthNumber): Promise<void>
+  /** The ids of pending rows that an event announced and none took back; accounts without any are absent. */
+  readPending(accountIds: readonly AccountId[]): Promise<ReadonlyMap<AccountId, readonly string[]>>
+  /** Replaces them. @throws OwnerGoneError when an account is deleted. */
+  writePending(ids: ReadonlyMap<AccountId, readonly string[]>): Promise<void>
   /** Totals over all users, for metrics. */
   measure(): Promise<{ readonly months: number; readonly bytes: number }>
 }

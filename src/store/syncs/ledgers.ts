@@ -64,6 +64,8 @@ export function makeLedgerStore({ engine, write, sealer }: SealingOptions): Ledg
       write(async (tx) => {
         await inBatches(accountIds, (ids) => dropBefore(tx, ids, month))
       }),
+    readPending: (accountIds) => readPending(db, accountIds),
+    writePending: (ids) => write((tx) => writePending(tx, ids)),
     measure: () => measure(db),
   }
 }
@@ -81,6 +83,12 @@ async function end(engine: Engine, tx: Db, userId: UserId): Promise<void> {
   await tx.deleteFrom('ledger_keys').where('user_id', '=', userId).execute()
   await tx
     .deleteFrom('ledger_months')
+    .where('account_id', 'in', (query) =>
+      query.selectFrom('accounts').select('id').where('user_id', '=', userId),
+    )
+    .execute()
+  await tx
+    .deleteFrom('pending_ledgers')
     .where('account_id', 'in', (query) =>
       query.selectFrom('accounts').select('id').where('user_id', '=', userId),
     )
@@ -139,6 +147,42 @@ async function dropBefore(
     .where('month', '<', month)
     .execute()
   return []
+}
+
+async function readPending(
+  db: Db,
+  accountIds: readonly AccountId[],
+): Promise<ReadonlyMap<AccountId, readonly string[]>> {
+  const rows = await inBatches(accountIds, (ids) =>
+    db
+      .selectFrom('pending_ledgers')
+      .select(['account_id as accountId', 'ids'])
+      .where('account_id', 'in', ids)
+      .execute(),
+  )
+  return new Map(rows.map(({ accountId, ids }) => [accountId, ids.split(' ')]))
+}
+
+async function writePending(
+  tx: Db,
+  given: ReadonlyMap<AccountId, readonly string[]>,
+): Promise<void> {
+  for (const [accountId, ids] of given) {
+    if (ids.length === 0) {
+      await tx.deleteFrom('pending_ledgers').where('account_id', '=', accountId).execute()
+      continue
+    }
+    await tx
+      .insertInto('pending_ledgers')
+      .values({ account_id: accountId, ids: ids.join(' ') })
+      .onConflict((conflict) =>
+        conflict.column('account_id').doUpdateSet((set) => ({ ids: set.ref('excluded.ids') })),
+      )
+      .execute()
+      .catch((cause: unknown) => {
+        throw toError(cause)
+      })
+  }
 }
 
 /** The accounts of a removed connection are deleted with it. */

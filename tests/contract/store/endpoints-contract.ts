@@ -32,6 +32,7 @@ export function testEndpoints(store: StoreOf): void {
       url: 'https://a.example.test/hook?x=1',
       events: ['trades.synced'],
       skipEmpty: true,
+      pending: true,
       createdAt: now,
     } as const
     const row = await addEndpoint(store(), user.id, { ...given, secret: 'whsec_abc' })

@@ -90,6 +90,32 @@ export function testEvents(store: StoreOf): void {
     assert.deepEqual(await deliverAll(store(), stranger.id), [])
   })
 
+  test('R39: an event with pending rows goes to who asks for them, its other form to the rest, also again', async () => {
+    const { user, connection } = await addLink(store())
+    const plain = await addEndpoint(store(), user.id)
+    const asking = await addEndpoint(store(), user.id, { pending: true })
+    const given = [
+      newEvent(user.id, connection.id, { hasPending: false }),
+      newEvent(user.id, connection.id, { hasPending: true }),
+      newEvent(user.id, connection.id),
+    ]
+    const [without, having, any] = given.map(({ id }) => id)
+    const sealed = await events().seal(given)
+    assert.equal(await store().transact((tx) => tx.events.accept(sealed)), 4)
+    assert.deepEqual(await deliverAll(store(), plain.id), [without, any])
+    assert.deepEqual(await deliverAll(store(), asking.id), [having, any])
+    const range = { from: now - hour, to: now + hour, at: now, limit: 100 }
+    for (const { id } of [plain, asking]) {
+      const again = await store().transact((tx) => tx.deliveries.replayRange(id, range))
+      assert.equal(again.replayed, 2)
+    }
+    const rows = await store().endpoints.list(user.id)
+    assert.deepEqual(
+      rows.map(({ pending }) => pending),
+      [false, true],
+    )
+  })
+
   test('a test event goes to one endpoint alone, whatever that takes', async () => {
     const { user } = await addLink(store())
     const chosen = await addEndpoint(store(), user.id, {

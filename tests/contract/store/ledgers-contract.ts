@@ -57,6 +57,29 @@ export function testLedgers(store: StoreOf): void {
     assert.deepEqual(await ledgers().read([newId<AccountId>()]), [])
   })
 
+  test('R39: the ids of announced pending rows are replaced by account, and end with the ledger', async () => {
+    const { user, one, two } = await addAccounts()
+    await ledgers().begin(user.id)
+    assert.equal((await ledgers().readPending([one, two])).size, 0)
+    await ledgers().writePending(
+      new Map([
+        [one, ['a', 'b']],
+        [two, ['c']],
+      ]),
+    )
+    await ledgers().writePending(
+      new Map([
+        [one, ['b', 'd']],
+        [two, []],
+      ]),
+    )
+    assert.deepEqual(await ledgers().readPending([one, two]), new Map([[one, ['b', 'd']]]))
+    const lost = ledgers().writePending(new Map([[newId<AccountId>(), ['x']]]))
+    await assert.rejects(lost, OwnerGoneError)
+    await ledgers().end(user.id)
+    assert.equal((await ledgers().readPending([one])).size, 0)
+  })
+
   test('months before a bound are deleted, for the named accounts only', async () => {
     const { one, two } = await addAccounts()
     const months = [one, two].flatMap((id) => [1, 2, 3].map((month) => monthOf(id, month, 'x')))

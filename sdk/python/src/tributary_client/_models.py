@@ -478,6 +478,75 @@ class TransactionEvent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PendingTransactionEvent:
+    """A pending bank transaction in an event."""
+
+    id: str
+    """Id of the pending row, as in /v1/transactions with includePending=true."""
+    object: str
+    amount: int
+    """In the smallest unit of the currency, negative for debits. It has every digit and may exceed 2^53: do not parse it as a float."""
+    currency: str
+    """Currency code in lower case."""
+    status: str
+    description: str
+    """The bank's text."""
+    direction: str
+    """Matches the sign of amount."""
+    class_: str
+    """Kind of transaction, as the provider names it; the values are not enumerated."""
+    account_id: str
+    """Id of the account, as in /v1/accounts."""
+    account_name: str
+    """Display name of the account."""
+    account: str
+    """Display name of the account."""
+    local_date: dt.date
+    """The day in the user's time zone."""
+    transaction_date: str
+    """ISO 8601: when it was made."""
+    post_date: str | None
+    """Null: it has not been posted."""
+    merchant_name: str | None
+    """Merchant, where known."""
+    category: str | None
+    """Category key, see /v1/categories."""
+    merchant_category_code: str | None
+    """MCC, where known."""
+    reference: str | None
+    """Reference, where the provider has one."""
+    extended_description: str | None
+    """Further text of the bank, where there is one."""
+    raw: Mapping[str, Any]
+    """As it was received, with fields that this version does not know."""
+
+    @classmethod
+    def of(cls, raw: Mapping[str, Any]) -> "PendingTransactionEvent":
+        return cls(
+            id=raw["id"],
+            object=raw["object"],
+            amount=raw["amount"],
+            currency=raw["currency"],
+            status=raw["status"],
+            description=raw["description"],
+            direction=raw["direction"],
+            class_=raw["class"],
+            account_id=raw["account_id"],
+            account_name=raw["account_name"],
+            account=raw["account"],
+            local_date=to_date(raw["local_date"]),
+            transaction_date=raw["transaction_date"],
+            post_date=raw["post_date"],
+            merchant_name=raw["merchant_name"],
+            category=raw["category"],
+            merchant_category_code=raw["merchant_category_code"],
+            reference=raw["reference"],
+            extended_description=raw["extended_description"],
+            raw=raw,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class EventMetadata:
     """The sync and the place of this event in it."""
 
@@ -514,6 +583,10 @@ class TransactionsSyncedRows:
     """Rows that no earlier event had."""
     updated: tuple[TransactionEvent, ...]
     """Rows of which a field has changed."""
+    pending: tuple[PendingTransactionEvent, ...] | None = None
+    """Pending rows that no earlier event had. Only for endpoints that ask for pending rows."""
+    removed_pending: tuple[str, ...] | None = None
+    """Ids of announced rows that are not pending any more: posted, or ended. Only for endpoints that ask for pending rows."""
     raw: Mapping[str, Any]
     """As it was received, with fields that this version does not know."""
 
@@ -522,6 +595,8 @@ class TransactionsSyncedRows:
         return cls(
             new=many(TransactionEvent.of)(raw["new"]),
             updated=many(TransactionEvent.of)(raw["updated"]),
+            pending=optional(many(PendingTransactionEvent.of))(raw.get("pending")),
+            removed_pending=optional(many(same))(raw.get("removed_pending")),
             raw=raw,
         )
 

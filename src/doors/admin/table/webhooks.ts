@@ -8,6 +8,7 @@ import { type AdminCall, body, list, pageOf, query, time } from './call.ts'
 const place = { id: z.uuid(), url: z.string(), events: z.array(EventType) }
 const state = {
   skipEmpty: z.boolean(),
+  pending: z.boolean().meta({ description: 'Events of banks have pending rows, too.' }),
   health: z.enum(['healthy', 'degraded', 'paused', 'disabled']),
   failures: z.int().min(0),
   failingSince: time.nullable(),
@@ -78,6 +79,7 @@ export const webhookCalls = {
       url: { value: 'URL', help: 'https, at most 2,048 characters' },
       events: { help: 'some of these; those of syncs when absent' },
       skipEmpty: { help: 'no events of syncs without new or changed rows' },
+      pending: { help: 'pending rows of banks, too' },
     }),
     status: 201,
     reply: NewEndpoint,

@@ -111,6 +111,7 @@ async function describeAccess({ store, agents }: PagesContext, { id }: UserRow) 
       url: endpoint.url,
       events: endpoint.events,
       skipEmpty: endpoint.skipEmpty,
+      pending: endpoint.pending,
       health: endpoint.health,
       createdAt: toIso(endpoint.createdAt),
     })),

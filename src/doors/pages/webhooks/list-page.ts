@@ -12,6 +12,7 @@ export interface EndpointDraft {
   readonly url: string
   readonly events: readonly string[]
   readonly skipEmpty: boolean
+  readonly pending: boolean
   readonly problems: Readonly<Partial<Record<'url' | 'events', string>>>
   readonly message: string | null
 }
@@ -72,9 +73,10 @@ export function showUrl({ url }: EndpointRow): string {
   return url === '' ? 'cannot be decrypted' : foreignText(url, 200)
 }
 
-export function listEvents({ events, skipEmpty }: EndpointRow): string {
+export function listEvents({ events, skipEmpty, pending }: EndpointRow): string {
   const words = events.map((type) => eventWords[type]).join(', ')
-  return skipEmpty ? `${words}; not when nothing is new` : words
+  const more = pending ? '; pending rows, too' : ''
+  return `${words}${more}${skipEmpty ? '; not when nothing is new' : ''}`
 }
 
 function renderNew({ draft, formToken, mayCreate }: EndpointsOptions): Html {
@@ -96,6 +98,7 @@ ${connectionEventTypes.map((type) => eventBox(type, draft))}
 ${problems.events !== undefined && html`<small class="problem" id="events-problem">Choose at least one</small>`}
 </fieldset>
 <label><input type="checkbox" name="skipEmpty" value="true"${draft.skipEmpty && html` checked`}>Send nothing when a sync finds no new and no changed row</label>
+<label><input type="checkbox" name="pending" value="true"${draft.pending && html` checked`}>Pending transactions of banks, too</label>
 <button type="submit">Add the endpoint</button>
 </form>`
 }

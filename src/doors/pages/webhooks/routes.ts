@@ -41,6 +41,7 @@ const emptyDraft: EndpointDraft = {
   url: '',
   events: syncEventTypes,
   skipEmpty: false,
+  pending: false,
   problems: {},
   message: null,
 }
@@ -54,7 +55,7 @@ export function addWebhookRoutes(scope: FastifyInstance, context: PagesContext):
       typed === null ? emptyDraft : { ...emptyDraft, ...readForm(typed) },
     )
   })
-  const kept = ['url', 'events', 'skipEmpty']
+  const kept = ['url', 'events', 'skipEmpty', 'pending']
   addForm(scope, context, { path, isSensitive: true, isOnce: true, kept }, (turn) =>
     create(context, turn),
   )
@@ -101,6 +102,7 @@ function readForm(form: URLSearchParams) {
     url: (form.get('url') ?? '').trim(),
     events: form.getAll('events'),
     skipEmpty: form.get('skipEmpty') !== null,
+    pending: form.get('pending') !== null,
   }
 }
 
