@@ -72,7 +72,7 @@ test('tables for people show what was sent, how often, and each answer in words'
   assert.match(tested.out, /^attempts +1$/m)
   assert.match(tested.out, /^last attempt +the endpoint answered 500, \d+ ms$/m)
   const list = await tributary('webhooks', 'list', 'emma@b.example')
-  assert.match(list.out, /^id +url +events +skipEmpty +health/)
+  assert.match(list.out, /^id +url +events +skipEmpty +pending +health/)
   assert.match(list.out, / {2}transactions\.synced,trades\.synced {2}/)
   assert.match(list.out, /degraded/)
   const deliveries = await tributary('webhooks', 'deliveries', id)

@@ -90,7 +90,7 @@ test('a secret is shown in the answers that make it and nowhere else: not in lis
 test('200: the list has what was made, oldest first, and only of this user', async (t) => {
   const stage = await makeStage(t)
   await stage.addUser('jack@b.example')
-  const first = await stage.create({ url, events: ['trades.synced'], skipEmpty: true })
+  const first = await stage.create({ url, events: ['trades.synced'], skipEmpty: true, pending: true })
   stage.clock.advance(1000)
   const second = await stage.create()
   const list = await stage.ask('GET', '/admin/users/emma@b.example/webhooks')
@@ -100,6 +100,7 @@ test('200: the list has what was made, oldest first, and only of this user', asy
       url,
       events: ['trades.synced'],
       skipEmpty: true,
+      pending: true,
       health: 'healthy',
       failures: 0,
       failingSince: null,
@@ -111,6 +112,7 @@ test('200: the list has what was made, oldest first, and only of this user', asy
       url,
       events: ['transactions.synced', 'trades.synced'],
       skipEmpty: false,
+      pending: false,
       health: 'healthy',
       failures: 0,
       failingSince: null,
@@ -143,6 +145,7 @@ test('400: addresses that are none, private ones without leave, too long ones, u
     assert.match(found ?? '', /^events: /, JSON.stringify(events))
   }
   assert.match(errorOf(await post({ url, skipEmpty: 'yes' })).details?.[0] ?? '', /^skipEmpty: /)
+  assert.match(errorOf(await post({ url, pending: 'yes' })).details?.[0] ?? '', /^pending: /)
   assert.deepEqual(errorOf(await post({ url, name: 'x' })).details, ['name: is an unknown field'])
   assert.deepEqual(errorOf(await post({})).details, ['url: is required'])
 })

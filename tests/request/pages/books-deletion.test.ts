@@ -67,7 +67,7 @@ async function live(email: string, hook: string): Promise<{ person: Person; jar:
   await send(jar, `/connections/${row.id}`, {}, `/connections/${row.id}/reconnect`)
   await send(jar, '/keys', { name: 'laptop', expires: '' })
   await connectAgent(service, jar, { name: 'Claude' })
-  await send(jar, '/webhooks', { url: hook, events: ['transactions.synced', 'trades.synced'] })
+  await send(jar, '/webhooks', { pending: 'true', url: hook, events: ['transactions.synced', 'trades.synced'] })
   const second = '/settings/second-factor'
   const { text } = await jar.get(second)
   const secret = /<output name="secret"[^>]*>([^<]*)</.exec(text)?.[1] ?? ''
@@ -97,7 +97,7 @@ const owned = [
   ...['users', 'sessions', 'link_attempts', 'api_keys', 'logins', 'connections', 'accounts'],
   ...['oauth_grants', 'oauth_rows', 'syncs', 'sync_runs', 'second_factors', 'recovery_codes'],
   ...['passkeys', 'used_challenges'],
-  ...['ledger_keys', 'ledger_months', 'webhook_endpoints', 'events', 'deliveries', 'attempts'],
+  ...['ledger_keys', 'ledger_months', 'pending_ledgers', 'webhook_endpoints', 'events', 'deliveries', 'attempts'],
   ...['usage_days', 'mailed_links', 'mails', 'audit', 'event_keys'],
 ]
 

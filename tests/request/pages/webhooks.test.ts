@@ -130,8 +130,9 @@ test('an endpoint is added, its secret is shown once, and a test event arrives t
 })
 
 test('the choice of events and of skipping empty ones is kept; no choice and a bad address are refused at their fields', async () => {
-  const { endpoint } = await settle({ events: 'trades.synced', skipEmpty: 'true' })
-  assert.deepEqual([endpoint.events, endpoint.skipEmpty], [['trades.synced'], true])
+  const { endpoint } = await settle({ events: 'trades.synced', skipEmpty: 'true', pending: 'true' })
+  const { events, skipEmpty, pending } = endpoint
+  assert.deepEqual([events, skipEmpty, pending], [['trades.synced'], true, true])
   const person = await world.addPerson()
   const jar = await world.enter(person)
   const none = await add(jar, { events: [] })
