@@ -90,7 +90,12 @@ test('a secret is shown in the answers that make it and nowhere else: not in lis
 test('200: the list has what was made, oldest first, and only of this user', async (t) => {
   const stage = await makeStage(t)
   await stage.addUser('jack@b.example')
-  const first = await stage.create({ url, events: ['trades.synced'], skipEmpty: true, pending: true })
+  const first = await stage.create({
+    url,
+    events: ['trades.synced'],
+    skipEmpty: true,
+    pending: true,
+  })
   stage.clock.advance(1000)
   const second = await stage.create()
   const list = await stage.ask('GET', '/admin/users/emma@b.example/webhooks')

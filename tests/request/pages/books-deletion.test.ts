@@ -67,7 +67,11 @@ async function live(email: string, hook: string): Promise<{ person: Person; jar:
   await send(jar, `/connections/${row.id}`, {}, `/connections/${row.id}/reconnect`)
   await send(jar, '/keys', { name: 'laptop', expires: '' })
   await connectAgent(service, jar, { name: 'Claude' })
-  await send(jar, '/webhooks', { pending: 'true', url: hook, events: ['transactions.synced', 'trades.synced'] })
+  await send(jar, '/webhooks', {
+    pending: 'true',
+    url: hook,
+    events: ['transactions.synced', 'trades.synced'],
+  })
   const second = '/settings/second-factor'
   const { text } = await jar.get(second)
   const secret = /<output name="secret"[^>]*>([^<]*)</.exec(text)?.[1] ?? ''
