@@ -38,7 +38,8 @@ export function makeEventRows({ engine, write }: RepositoryOptions): EventRows {
         const isForAll = only === undefined
         if (isForAll) {
           const { userId } = first
-          await advanceFeed(engine, tx, { userId, by: events.length, found: () => fed(userId) })
+          const by = events.filter(isForFeed).length
+          await advanceFeed(engine, tx, { userId, by, found: () => fed(userId) })
         }
         await insertEvents(engine, tx, events, isForAll)
         const endpoints = await holdTakers(engine, tx, first.userId, only)
@@ -163,6 +164,9 @@ function demandKeys(engine: Engine, tx: Db, events: readonly SealedEvent[]): Pro
 /** Each has at most 64 KiB. */
 const eventsAtOnce = 16
 
+/** Who fetches events gets those for endpoints that do not ask for pending rows. */
+const isForFeed = ({ hasPending }: SealedEvent): boolean => hasPending !== true
+
 /** `inFeed`: at the end of the user's feed, which was advanced by their number. */
 async function insertEvents(
   engine: Engine,
@@ -170,11 +174,12 @@ async function insertEvents(
   events: readonly SealedEvent[],
   inFeed: boolean,
 ): Promise<void> {
-  let behind = events.length
+  let behind = events.filter(isForFeed).length
   const insert = async (batch: readonly SealedEvent[]) => {
     const rows = batch.map((event) => {
-      behind -= 1
-      return { ...toColumns(event), behind: inFeed ? behind : null }
+      const isFed = inFeed && isForFeed(event)
+      if (isFed) behind -= 1
+      return { ...toColumns(event), behind: isFed ? behind : null }
     })
     await engine.later(tx, engine.queries.compile(insertRows, tx, { rows }))
     return []

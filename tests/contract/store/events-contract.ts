@@ -94,6 +94,7 @@ export function testEvents(store: StoreOf): void {
     const { user, connection } = await addLink(store())
     const plain = await addEndpoint(store(), user.id)
     const asking = await addEndpoint(store(), user.id, { pending: true })
+    await store().consumers.create({ userId: user.id, name: 'default', createdAt: now }, 10)
     const given = [
       newEvent(user.id, connection.id, { hasPending: false }),
       newEvent(user.id, connection.id, { hasPending: true }),
@@ -104,6 +105,14 @@ export function testEvents(store: StoreOf): void {
     assert.equal(await store().transact((tx) => tx.events.accept(sealed)), 4)
     assert.deepEqual(await deliverAll(store(), plain.id), [without, any])
     assert.deepEqual(await deliverAll(store(), asking.id), [having, any])
+    const fed = await store().consumers.listAfter(user.id, 0, 10)
+    assert.deepEqual(
+      fed.map(({ id, position }) => [id, position]),
+      [
+        [without, 1],
+        [any, 2],
+      ],
+    )
     const range = { from: now - hour, to: now + hour, at: now, limit: 100 }
     for (const { id } of [plain, asking]) {
       const again = await store().transact((tx) => tx.deliveries.replayRange(id, range))
