@@ -1,6 +1,6 @@
 /**
  * The types of the event river's tables: `migrations/0008_events.sql`, `0021_connection_events.sql`,
- * `0024_pending_events.sql` and `key-migrations/`. Instants are written as `Date` and read as milliseconds,
+ * `0025_pending_events.sql` and `key-migrations/`. Instants are written as `Date` and read as milliseconds,
  * as in `tables.ts`.
  */
 import type { ColumnType } from 'kysely'

@@ -101,7 +101,15 @@ const owned = [
   ...['users', 'sessions', 'link_attempts', 'api_keys', 'logins', 'connections', 'accounts'],
   ...['oauth_grants', 'oauth_rows', 'syncs', 'sync_runs', 'second_factors', 'recovery_codes'],
   ...['passkeys', 'used_challenges'],
-  ...['ledger_keys', 'ledger_months', 'pending_ledgers', 'webhook_endpoints', 'events', 'deliveries', 'attempts'],
+  ...[
+    'ledger_keys',
+    'ledger_months',
+    'pending_ledgers',
+    'webhook_endpoints',
+    'events',
+    'deliveries',
+    'attempts',
+  ],
   ...['usage_days', 'mailed_links', 'mails', 'audit', 'event_keys'],
 ]
 
