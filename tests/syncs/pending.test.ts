@@ -16,7 +16,8 @@ const stepsOf: Readonly<Record<string, number>> = {
   up: hourMs,
   // Few calls a day are left to syncs.
   simplefin: 13 * hourMs,
-  enablebanking: 13 * hourMs,
+  // Two of the four calls of any 24 hours are left to syncs.
+  enablebanking: 25 * hourMs,
 }
 
 for (const provider of [
