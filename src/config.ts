@@ -90,6 +90,7 @@ export function readConfig(
       ...findConfigWarnings(config, given, environment),
       ...findExposedFile(file),
       ...files.warnings,
+      ...findUnknownCountries(providers.enablebanking?.countries ?? []),
     ],
   })
 }
@@ -102,6 +103,16 @@ function findUnknownZone(own: Environment): string[] {
   const text = readText(own, 'TZ')
   if (!/^[A-Za-z][\w+-]*(?:\/[\w+-]+)+$/.test(text) || isZone(text)) return []
   return [`TZ: got "${text}", should be an IANA time zone such as Australia/Sydney, or unset`]
+}
+
+/** Its list of banks has no others. */
+function findUnknownCountries(given: readonly string[]): string[] {
+  const known = factsOf('enablebanking').countries ?? []
+  const unknown = given.filter((code) => !known.includes(code))
+  if (unknown.length === 0) return []
+  return [
+    `ENABLEBANKING_COUNTRIES has ${unknown.join(', ')}, where Enable Banking has no banks: it knows ${known.join(', ')}.`,
+  ]
 }
 
 function listFromFile({ variables }: EnvironmentFile, own: Environment): readonly SettingName[] {

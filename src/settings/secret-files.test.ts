@@ -88,3 +88,13 @@ test('countries are codes in any case, each once and sorted', () => {
   })
   assert.deepEqual(config.providers.enablebanking?.countries, ['FI', 'SE'])
 })
+
+test('a country that Enable Banking does not have is a warning with those that it has', () => {
+  const given = { ...base, ENABLEBANKING_PRIVATE_KEY_FILE: 'key.pem' }
+  const warningsOf = (countries: string) =>
+    readConfig({ ...given, ENABLEBANKING_COUNTRIES: countries }, folder).warnings.filter((one) =>
+      one.startsWith('ENABLEBANKING_COUNTRIES'),
+    )
+  assert.match(warningsOf('FI,UK,US').join(), /has UK, US, where .* it knows AT, BE/)
+  assert.deepEqual(warningsOf('FI,SE'), [])
+})

@@ -108,7 +108,7 @@ ${countries !== null && countries.all.length > 1 && renderCountries(countries)}
 <div class="search-row"><input id="q" name="q" type="search" autocomplete="off" maxlength="100" value="${options.q}">
 <button type="submit" class="secondary">Search</button></div>
 </form></div>
-${found.length === 0 && html`<p role="status">No bank matches “${foreignText(options.q)}”. Try a shorter word.</p>`}
+${found.length === 0 && html`<p role="status">${options.q === '' ? 'There is no bank of this country in the list.' : html`No bank matches “${foreignText(options.q)}”. Try a shorter word.`}</p>`}
 ${
   shown.length > 0 &&
   html`<form method="post" action="${newPath}">${hidden('token', options.formToken)}${hidden('provider', provider)}
