@@ -40,8 +40,8 @@ test('R42: /events lists consumers with the events that wait, and removes one af
   const removed = await jar.post(path, { ...question.hidden, decision: 'confirm' })
   assert.equal(removed.location, '/events?done=removed')
   assert.equal(await store().consumers.count(person.id), 0)
-  const [entry] = await store().auditLog.list({ userId: person.id, after: null, limit: 1 })
-  assert.equal(entry?.action, 'consumers.remove')
+  const entries = await store().auditLog.list({ userId: person.id, after: null, limit: 10 })
+  assert.equal(entries.filter(({ action }) => action === 'consumers.remove').length, 1)
 })
 
 test('R42: another person’s consumer does not exist', async () => {
