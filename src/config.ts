@@ -90,7 +90,7 @@ export function readConfig(
       ...findConfigWarnings(config, given, environment),
       ...findExposedFile(file),
       ...files.warnings,
-      ...findUnknownCountries(providers.enablebanking?.countries ?? []),
+      ...findUnknownCountries(values),
     ],
   })
 }
@@ -105,14 +105,19 @@ function findUnknownZone(own: Environment): string[] {
   return [`TZ: got "${text}", should be an IANA time zone such as Australia/Sydney, or unset`]
 }
 
-/** Its list of banks has no others. */
-function findUnknownCountries(given: readonly string[]): string[] {
-  const known = factsOf('enablebanking').countries ?? []
-  const unknown = given.filter((code) => !known.includes(code))
-  if (unknown.length === 0) return []
-  return [
-    `ENABLEBANKING_COUNTRIES has ${unknown.join(', ')}, where Enable Banking has no banks: it knows ${known.join(', ')}.`,
-  ]
+/** The list of a provider's banks has no others. */
+function findUnknownCountries(values: Values): string[] {
+  return providerNames.flatMap((provider) => {
+    const { countries, settings: named } = factsOf(provider)
+    const known: readonly string[] = countries ?? []
+    return Object.entries(named.optional).flatMap(([field, name]) => {
+      const given: unknown = field === 'countries' ? values[name as SettingName] : null
+      const unknown = Array.isArray(given) ? given.filter((code) => !known.includes(code)) : []
+      if (unknown.length === 0) return []
+      const codes = unknown.join(', ')
+      return [`${name} has ${codes}, where it has no banks: it knows ${known.join(', ')}.`]
+    })
+  })
 }
 
 function listFromFile({ variables }: EnvironmentFile, own: Environment): readonly SettingName[] {
