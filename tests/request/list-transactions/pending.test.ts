@@ -63,7 +63,8 @@ const stepsOf: Readonly<Record<string, number>> = {
   akahu: hourMs,
   up: hourMs,
   simplefin: 2 * hourMs,
-  enablebanking: 7 * hourMs,
+  // A bank allows four calls in any 24 hours, and the link has had one.
+  enablebanking: 9 * hourMs,
 }
 
 for (const provider of ['fiskil', 'akahu', 'up', 'simplefin', 'enablebanking'] as const) {
