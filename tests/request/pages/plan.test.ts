@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { operations } from '#contract/operations.ts'
 import { askForConsent, type PagesWorld, startPages } from './world.ts'
 
 let world: PagesWorld
@@ -91,7 +92,7 @@ test('without access everything is missing, and the page says why', async () => 
   const canceled = await read(shop, { plan: 'professional', status: 'canceled' })
   assert.match(canceled, /<dd>canceled<\/dd>/)
   assert.match(canceled, /The plan was canceled, so programs and agents are refused/)
-  assert.equal(listOf(canceled, 'Not included').length, 7)
+  assert.equal(listOf(canceled, 'Not included').length, operations.length)
 })
 
 test('a former account has access until fourteen days after its cut-off, with the date in the person’s zone', async () => {
