@@ -62,7 +62,7 @@ const access = () => ({
 })
 
 function argumentsOf(name: string): string[] {
-  if (name === 'poll-balances.ts') return ['2']
+  if (['poll-balances.ts', 'follow-events.ts'].includes(name)) return ['2']
   // The account of the printed request has rows for several windows.
   const [, accountId = ''] = /[?&]accountId=([\w-]+)/.exec(welcome) ?? []
   return ['sum-an-account.ts', 'follow-pending.ts'].includes(name) ? [accountId] : []
@@ -72,6 +72,8 @@ function argumentsOf(name: string): string[] {
 const expected: Readonly<Record<string, RegExp>> = {
   'ask-as-an-agent.ts':
     /^tools: .*list_trades.*\nlist_accounts and GET \/v1\/accounts say the same$/m,
+  // Nothing has happened since its consumer was made.
+  'follow-events.ts': /^(?:[\w-]+ \w+\.\w+\n)*$/,
   'follow-pending.ts':
     /^(?:.+ -?\d+\.\d+ is pending\n)*(?:.+: \d+ rows, \d+ of them pending\n){2}$/,
   'poll-balances.ts': /^(?:.+: -?\d+\.\d+ [A-Z]{3}\n)+$/,
@@ -81,7 +83,13 @@ const expected: Readonly<Record<string, RegExp>> = {
 
 for (const name of programs) {
   test(`examples/${name} ends well on the sandbox`, async () => {
-    const environment = { ...access(), POLL_SECONDS: '0', FOLLOW_ROUNDS: '2' }
+    const environment = {
+      ...access(),
+      POLL_SECONDS: '0',
+      FOLLOW_ROUNDS: '2',
+      WAIT_SECONDS: '0',
+      CURSOR_FILE: join(folder, name),
+    }
     const { code, out, err } = await runExample(name, environment, ...argumentsOf(name))
     assert.equal(code, 0, err)
     assert.match(out, expected[name] ?? /^an example without an expectation$/)
