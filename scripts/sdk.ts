@@ -181,7 +181,7 @@ function toPlainPython(name: string, schema: Schema): PythonField {
       return { type: 'bool', read: 'same' }
     case 'array': {
       const { type, read } = toPlainPython(name, schema.items ?? {})
-      return { type: `tuple[${type}, ...]`, read: `many(${read})` }
+      return { type: `tuple[${type}, ...]`, read: `many(${read === 'same' ? type : read})` }
     }
     default:
       throw new Error(`${name} has an unknown type: ${JSON.stringify(schema)}`)

@@ -120,7 +120,7 @@ class EventFeedTest(unittest.TestCase):
     def test_going_on_acknowledges(self) -> None:
         amount = 90071992547409931
         event = {"id": "e1", "type": "later.kind", "amount": amount}
-        answers = [
+        answers: list[dict[str, Any]] = [
             {"body": {"data": [], "next": "c0"}},
             {"text": json.dumps({"data": [event, {**event, "id": "e2"}], "next": "c2"})},
             {"body": {"data": [], "next": "c2"}},

@@ -242,10 +242,11 @@ class Tributary:
         query = {"consumer": consumer, "types": types, "wait": wait, "limit": limit}
         while True:
             body, _ = self._http.get(_to_path("/v1/events", {**query, "after": after}), timeout)
-            if not isinstance(body.get("next"), str):
+            cursor = body.get("next")
+            if not isinstance(cursor, str):
                 raise TributaryError("the answer has no cursor")
-            after = body["next"]
-            yield EventBatch(_read_all(body["data"], to_event), after)
+            after = cursor
+            yield EventBatch(_read_all(body["data"], to_event), cursor)
 
     def close(self) -> None:
         """Closes the connections that are kept."""
@@ -427,7 +428,7 @@ class AsyncTributary:
         """As of the client: `async for event in client.events(consumer="books")`."""
         batches = self._client.event_batches(**query)
         while True:
-            for event in (await asyncio.to_thread(next, batches)).data:
+            for event in (await asyncio.to_thread(batches.__next__)).data:
                 yield event
 
     def __repr__(self) -> str:

@@ -596,7 +596,7 @@ class TransactionsSyncedRows:
             new=many(TransactionEvent.of)(raw["new"]),
             updated=many(TransactionEvent.of)(raw["updated"]),
             pending=optional(many(PendingTransactionEvent.of))(raw.get("pending")),
-            removed_pending=optional(many(same))(raw.get("removed_pending")),
+            removed_pending=optional(many(str))(raw.get("removed_pending")),
             raw=raw,
         )
 
