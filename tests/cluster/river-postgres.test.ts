@@ -101,8 +101,8 @@ test('after the connection between the processes was cut, every kind of work is 
   const stop = one.onWork((kind) => kinds.add(kind))
   await place.ask(`select pg_terminate_backend(pid) from pg_stat_activity
     where datname = current_database() and pid <> pg_backend_pid()`)
-  await until(() => kinds.size === 3)
-  assert.deepEqual([...kinds].sort(), ['delivery', 'mail', 'sync'])
+  await until(() => kinds.size === 4)
+  assert.deepEqual([...kinds].sort(), ['connection-event', 'delivery', 'mail', 'sync'])
   stop()
 })
 
