@@ -21,6 +21,11 @@ export const categories = [
   { key: 'TRAVEL', label: 'Travel' },
 ] as const
 
+/** By key. */
+export const categoryLabels: ReadonlyMap<string, string> = new Map(
+  categories.map(({ key, label }) => [key, label]),
+)
+
 export type CategoryKey = (typeof categories)[number]['key']
 
 export const categoryKeys = categories.map((category) => category.key)

@@ -3,10 +3,10 @@
  * `list_transactions`, as many as one request may read of each connection.
  */
 import type { z } from 'zod'
-import { categories } from '#contract/categories.ts'
+import { categoryLabels } from '#contract/categories.ts'
 import { ApiError, apiError } from '#contract/errors.ts'
 import type { summarizeTransactions } from '#contract/operations.ts'
-import { findReachable } from '#contract/reach.ts'
+import { withinReach } from '#contract/reach.ts'
 import type { Transaction } from '#contract/resources.ts'
 import type { TransactionSummary } from '#contract/summary.ts'
 import { add, compare, type Decimal, isNegative, negate, zero } from '#kernel/decimal.ts'
@@ -36,7 +36,9 @@ export function makeSummarizeTransactions(
   list: ReturnType<typeof makeListTransactions>,
 ) {
   return async (query: SummaryQuery, context: ReadContext): Promise<ReadResult<Summary>> => {
-    const accounts = await options.store.accounts.list(context.caller.userId)
+    const { userId, reach } = context.caller
+    // Reading R43: an account outside is as unknown as one that does not exist.
+    const accounts = withinReach(reach, await options.store.accounts.list(userId))
     const connections = await chooseConnections(options, query, { context, accounts })
     const shares: Share[] = []
     const unread: Summary['unread'] = []
@@ -61,7 +63,10 @@ export function makeSummarizeTransactions(
   }
 }
 
-/** The one that was named, that of the account, or every bank that the caller may see. */
+/**
+ * The one that was named, that of the account, or every bank with accounts among `accounts`, which are those
+ * that the caller may see.
+ */
 async function chooseConnections(
   { store }: ReadOptions,
   { connectionId, accountId }: SummaryQuery,
@@ -76,17 +81,13 @@ async function chooseConnections(
     if (account === undefined) throw apiError('account_not_found')
     return [account.connectionId]
   }
-  const { userId, reach } = context.caller
-  const seen = await findReachable(reach, () => Promise.resolve(accounts))
   const banks = new Set(
     accounts
       .filter(({ provider }) => categoryOf(provider) === 'banking')
       .map((one) => one.connectionId),
   )
-  const rows = await store.connections.list(userId)
-  return rows
-    .filter(({ id, status }) => status !== 'deleting' && banks.has(id) && seen?.has(id) !== false)
-    .map(({ id }) => id)
+  const rows = await store.connections.list(context.caller.userId)
+  return rows.filter(({ id, status }) => status !== 'deleting' && banks.has(id)).map(({ id }) => id)
 }
 
 type Accounts = ReadonlyMap<string, AccountRow>
@@ -133,8 +134,6 @@ function addRow(group: Group, amount: Decimal): void {
   else group.moneyIn = add(group.moneyIn, amount)
   group.count += 1
 }
-
-const categoryLabels = new Map<string, string>(categories.map(({ key, label }) => [key, label]))
 
 function nameGroup(
   groupBy: GroupBy,

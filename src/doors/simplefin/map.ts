@@ -2,7 +2,7 @@
  * The resources of the contract in the shape of SimpleFIN, version 1 and 2 in one. Every field is there that
  * a client's own code demands (docs/recipes). Amounts keep their digits, with at least two decimals.
  */
-import { categories } from '#contract/categories.ts'
+import { categoryLabels } from '#contract/categories.ts'
 import type { Account, Balance, Connection, Holding, Transaction } from '#contract/resources.ts'
 import { type Decimal, fractionDigits, multiply, roundHalfEven } from '#kernel/decimal.ts'
 import { atFirstUse } from '#kernel/lazily.ts'
@@ -111,14 +111,12 @@ export function toSimplefinAccount(
   }
 }
 
-const labels = new Map<string, string>(categories.map(({ key, label }) => [key, label]))
-
 /** @param posted Epoch seconds: the midday of the row's day. */
 export function toTransaction(row: Transaction, posted: number) {
   const extra = {
     ...(row.category === null
       ? {}
-      : { category: labels.get(row.category) ?? row.category, category_key: row.category }),
+      : { category: categoryLabels.get(row.category) ?? row.category, category_key: row.category }),
     ...(row.datetime === null ? {} : { datetime: row.datetime }),
   }
   const { merchantCategoryCode } = row

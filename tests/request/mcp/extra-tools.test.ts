@@ -1,8 +1,11 @@
 /** The tools that an operator lists beyond those of the contract (reading R44). */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { add, type Decimal, negate, parseDecimal, zero } from '#kernel/decimal.ts'
+import { newId } from '#kernel/ids.ts'
 import { type Service, type ServiceUser, startService } from '#tests/support/service.ts'
 import { emit, manyDigits, transactionText } from '../list-events/emitted.ts'
+import { addNarrowKey } from '../narrow-keys/narrow.ts'
 
 async function open(t: TestContext, env: Record<string, string>) {
   const service = await startService({ env })
@@ -122,10 +125,10 @@ type Sums = {
   count: number
 }
 
-/** In hundredths: the made-up banks have no finer amounts. */
-const cents = (text: string) => Math.round(Number(text) * 100)
-const total = (sums: readonly Sums[], field: 'moneyIn' | 'moneyOut') =>
-  sums.reduce((sum, one) => sum + cents(one[field]), 0)
+const sumOf = (amounts: readonly string[]): Decimal =>
+  amounts
+    .map((amount) => parseDecimal(amount) ?? assert.fail(amount))
+    .reduce((sum, amount) => add(sum, amount), zero)
 
 test('R44: the sums of every grouping meet the rows of REST to the cent, by currency, in and out apart', async (t) => {
   const { rowsOf, sum, service, user } = await openBanks(t)
@@ -146,9 +149,10 @@ test('R44: the sums of every grouping meet the rows of REST to the cent, by curr
     for (const currency of new Set(currencies.values())) {
       const own = rows.filter(({ accountId }) => currencies.get(accountId) === currency)
       const sums = data.filter((one: Sums) => one.currency === currency)
-      const [debits, credits] = [own.filter(isOut), own.filter((row) => !isOut(row))]
-      assert.equal(total(sums, 'moneyOut'), 0 - sumOf(debits), `${groupBy} ${currency}`)
-      assert.equal(total(sums, 'moneyIn'), sumOf(credits), `${groupBy} ${currency}`)
+      const amounts = own.map(({ amount }) => amount)
+      const [debits, credits] = [amounts.filter(isOut), amounts.filter((one) => !isOut(one))]
+      assert.equal(sumOf(sums.map(({ moneyOut }: Sums) => moneyOut)), negate(sumOf(debits)))
+      assert.equal(sumOf(sums.map(({ moneyIn }: Sums) => moneyIn)), sumOf(credits))
       assert.equal(
         sums.reduce((all: number, one: Sums) => all + one.count, 0),
         own.length,
@@ -159,9 +163,7 @@ test('R44: the sums of every grouping meet the rows of REST to the cent, by curr
   assert.deepEqual([...new Set(months.map(({ key }: Sums) => key))], ['2026-11', '2026-10'])
 })
 
-const isOut = ({ amount }: { readonly amount: string }) => amount.startsWith('-')
-const sumOf = (rows: readonly { readonly amount: string }[]) =>
-  rows.reduce((sum, { amount }) => sum + cents(amount), 0)
+const isOut = (amount: string) => amount.startsWith('-')
 
 test('R44: over more rows than one request may read the sums say so, with the day that they reach', async (t) => {
   const { service, user } = await open(t, { MCP_EXTRA_TOOLS: 'true' })
@@ -196,4 +198,36 @@ test('R44: a bank that cannot be read is named and is in no sum; alone it is an 
   const alone = { name: 'summarize_transactions', arguments: { ...args, connectionId: lost.id } }
   const { body } = await ask(service, user, 'tools/call', alone)
   assert.equal(body.result.isError, true)
+})
+
+test('R43 R44: a narrow key sums its accounts alone, and another one is as unknown as one that does not exist', async (t) => {
+  const { service, user, links } = await openBanks(t)
+  const [bank = assert.fail(), hidden = assert.fail()] = links
+  const accounts = await service.accounts(user)
+  const own = accounts.filter(({ connectionId }) => connectionId === bank.id)
+  const key = await addNarrowKey(service, user, { accountIds: own.map(({ id }) => id) })
+  const sum = async (args: object) => {
+    const asked = { from: '2026-10-01', to: '2026-11-20', groupBy: 'account', ...args }
+    const call = { name: 'summarize_transactions', arguments: asked }
+    return (await ask(service, key, 'tools/call', call)).body.result
+  }
+  const whole = (await sum({})).structuredContent
+  assert.ok(whole.count > 0)
+  assert.deepEqual(whole.unread, [])
+  for (const { key: id } of whole.data) assert.ok(own.some((account) => account.id === id))
+  const other = accounts.find(({ connectionId }) => connectionId === hidden.id)
+  const refusals = await Promise.all(
+    [
+      [{ accountId: other?.id }, { accountId: newId() }],
+      [{ connectionId: hidden.id }, { connectionId: newId() }],
+      [
+        { connectionId: bank.id, accountId: other?.id },
+        { connectionId: bank.id, accountId: newId() },
+      ],
+    ].map((pair) => Promise.all(pair.map(sum))),
+  )
+  for (const [one, another] of refusals) {
+    assert.equal(one.isError, true)
+    assert.deepEqual(one.structuredContent, another.structuredContent)
+  }
 })

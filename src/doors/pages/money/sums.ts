@@ -1,5 +1,5 @@
 /** What is computed of the rows that were just read: exact sums, never over currencies. Pure. */
-import { categories } from '#contract/categories.ts'
+import { categoryLabels } from '#contract/categories.ts'
 import type { Holding, Transaction } from '#contract/resources.ts'
 import { add, compare, type Decimal, isNegative, negate, subtract, zero } from '#kernel/decimal.ts'
 import { valuePosition } from '#resources/position-value.ts'
@@ -35,12 +35,8 @@ export function sumMonths(rows: readonly Row[]): readonly MonthFlow[] {
     }))
 }
 
-const labels: ReadonlyMap<string, string> = new Map(
-  categories.map(({ key, label }) => [key, label]),
-)
-
 export const labelOf = (category: string | null) =>
-  category === null ? 'Not categorised' : (labels.get(category) ?? category)
+  category === null ? 'Not categorised' : (categoryLabels.get(category) ?? category)
 
 /** What went out, by category, the most first. */
 export function sumSpending(rows: readonly Row[]) {
