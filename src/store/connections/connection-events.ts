@@ -173,13 +173,21 @@ function selectExpiring(
     ])
     .where(whereExpiring({ before, after }))
     .where('status', '=', 'active')
-    .where(({ exists, selectFrom }) =>
-      exists(
-        selectFrom('webhook_endpoints')
-          .select('webhook_endpoints.id')
-          .whereRef('webhook_endpoints.user_id', '=', 'connections.user_id')
-          .where('webhook_endpoints.events', 'like', `%${expiring}%`),
-      ),
+    .where(({ or, exists, selectFrom }) =>
+      or([
+        exists(
+          selectFrom('webhook_endpoints')
+            .select('webhook_endpoints.id')
+            .whereRef('webhook_endpoints.user_id', '=', 'connections.user_id')
+            .where('webhook_endpoints.events', 'like', `%${expiring}%`),
+        ),
+        // As `isNamed`.
+        exists(
+          selectFrom('event_consumers')
+            .select('event_consumers.id')
+            .whereRef('event_consumers.user_id', '=', 'connections.user_id'),
+        ),
+      ]),
     )
     .orderBy('consent_expires_at')
     .orderBy('id')

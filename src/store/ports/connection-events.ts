@@ -34,7 +34,10 @@ export interface WaitingEvent {
   readonly createdAt: Millis
 }
 
-/** An active connection whose consent ends, and whose user has an endpoint that names the event. */
+/**
+ * An active connection whose consent ends, and whose user has an endpoint that names the event, or fetches
+ * events.
+ */
 export interface ExpiringRow {
   readonly id: ConnectionId
   readonly consentExpiresAt: Millis
@@ -55,7 +58,7 @@ export interface ConnectionEventStore {
   /** Those whose consent ends before `before`; see `ConnectionStore.listExpiring`. */
   listExpiring(page: {
     readonly before: Millis
-    readonly after: { readonly consentExpiresAt: Millis; readonly id: ConnectionId }
+    readonly after: { readonly consentExpiresAt: Millis; readonly id: ConnectionId } | null
     readonly limit: number
   }): Promise<readonly ExpiringRow[]>
   /**

@@ -270,4 +270,20 @@ function testExpiry(store: StoreOf): void {
     assert.equal(told?.toldDays, 30)
     assert.equal(told.toldExpiresAt, now + 9 * day)
   })
+
+  test('R41 R42: the end of a consent is announced to whoever fetches events, without an endpoint', async () => {
+    const { user, connection } = await addLink(store())
+    const end = now + 9 * day
+    await store().connections.setConsentExpiry(connection.id, end)
+    const isListed = async () => {
+      const after = { consentExpiresAt: end - 1, id: connection.id }
+      const page = { before: now + 30 * day, after, limit: 1000 }
+      const rows = await store().connectionEvents.listExpiring(page)
+      return rows.some(({ id }) => id === connection.id)
+    }
+    assert.equal(await isListed(), false)
+    await store().consumers.create({ userId: user.id, name: 'books', createdAt: now }, 20)
+    assert.equal(await isListed(), true)
+    assert.equal(await announce(connection.id, 30, end), true)
+  })
 }
