@@ -1,17 +1,10 @@
 /** `webhooks listen --key` as a process, against a whole service: it prints what comes from its start on. */
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { tmpdir } from 'node:os'
-import { createInterface } from 'node:readline'
 import { after, before, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { emit, manyDigits, transactionText } from '#tests/request/list-events/emitted.ts'
 import { until } from '#tests/request/webhooks/stage.ts'
-import { compileCache } from '#tests/support/process.ts'
+import { startListening } from '#tests/support/listening.ts'
 import { type Service, startService } from '#tests/support/service.ts'
-
-const main = fileURLToPath(new URL('main.ts', import.meta.url))
 
 let service: Service
 before(async () => {
@@ -19,21 +12,8 @@ before(async () => {
 })
 after(() => service.close())
 
-function listen(args: readonly string[], env: Readonly<Record<string, string>> = {}) {
-  const child = spawn(process.execPath, [main, 'webhooks', 'listen', ...args], {
-    env: { PATH: process.env.PATH, NODE_ENV: 'test', ...compileCache, ...env },
-    cwd: tmpdir(),
-    timeout: 120_000,
-  })
-  const lines: string[] = []
-  let err = ''
-  createInterface({ input: child.stdout }).on('line', (line) => lines.push(line))
-  child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    err += text
-  })
-  const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, err }))
-  return { child, lines, ended }
-}
+const listen = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>
+  startListening(args, env)
 
 test('R42: listen --key prints each event that comes, byte for byte, and nothing of before', async () => {
   const user = await service.createUser()

@@ -3,18 +3,11 @@
  * behind.
  */
 import assert from 'node:assert/strict'
-import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { tmpdir } from 'node:os'
-import { createInterface } from 'node:readline'
 import { type TestContext, test } from 'node:test'
-import { fileURLToPath } from 'node:url'
 import { request } from 'undici'
 import { adminToken, makeWorld } from '#tests/request/admin/world.ts'
 import { startWorker, until } from '#tests/request/webhooks/stage.ts'
-import { compileCache } from '#tests/support/process.ts'
-
-const main = fileURLToPath(new URL('main.ts', import.meta.url))
+import { startListening } from '#tests/support/listening.ts'
 
 interface WorldOf {
   readonly allowPrivate: boolean
@@ -30,31 +23,9 @@ async function start(t: TestContext, { allowPrivate }: WorldOf = { allowPrivate:
   const worker = startWorker(world.store, { clock: world.clock, report })
   t.after(() => worker.stop())
   const url = await world.door.listen({ host: '127.0.0.1', port: 0 })
-  const listen = (...args: string[]) => {
-    const child = spawn(
-      process.execPath,
-      [main, 'webhooks', 'listen', '--user', 'emma@b.example', ...args],
-      {
-        env: {
-          PATH: process.env.PATH,
-          NODE_ENV: 'test',
-          ...compileCache,
-          ADMIN_URL: url,
-          ADMIN_TOKEN: adminToken,
-        },
-        cwd: tmpdir(),
-        timeout: 120_000,
-      },
-    )
-    const lines: string[] = []
-    let err = ''
-    createInterface({ input: child.stdout }).on('line', (line) => lines.push(line))
-    child.stderr.setEncoding('utf8').on('data', (text: string) => {
-      err += text
-    })
-    const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, err }))
-    return { child, lines, ended }
-  }
+  const environment = { ADMIN_URL: url, ADMIN_TOKEN: adminToken }
+  const listen = (...args: string[]) =>
+    startListening(['--user', 'emma@b.example', ...args], environment)
   const endpoints = () => world.store.endpoints.list(userId as never)
   return { world, listen, endpoints }
 }

@@ -248,7 +248,8 @@ export const ConnectionRemoved = envelopeOf('connection.removed', ConnectionEven
 export const SyncedEvent = z.discriminatedUnion('type', [TransactionsSynced, TradesSynced])
 export type SyncedEvent = z.infer<typeof SyncedEvent>
 
-export const EventEnvelope = z.discriminatedUnion('type', [
+/** Of every event. */
+export const eventSchemas = [
   TransactionsSynced,
   TradesSynced,
   ConnectionLinked,
@@ -257,7 +258,9 @@ export const EventEnvelope = z.discriminatedUnion('type', [
   ConnectionRevoked,
   ConnectionRestored,
   ConnectionRemoved,
-])
+] as const
+
+export const EventEnvelope = z.discriminatedUnion('type', eventSchemas)
 export type EventEnvelope = z.infer<typeof EventEnvelope>
 
 /** The envelope of a sync, each amount exact. @throws SyntaxError or ZodError for anything else. */

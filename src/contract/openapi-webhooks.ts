@@ -11,23 +11,12 @@ import {
   ConnectionRestored,
   ConnectionRevoked,
   type EventType,
+  type eventSchemas,
   TradesSynced,
   TransactionsSynced,
 } from './events.ts'
 import { type Json, type JsonObject, schemaReference } from './openapi-schemas.ts'
 import { providers } from './resources.ts'
-
-/** The schemas of the bodies. */
-export const eventSchemas = [
-  TransactionsSynced,
-  TradesSynced,
-  ConnectionLinked,
-  ConnectionExpiring,
-  ConnectionInvalidated,
-  ConnectionRevoked,
-  ConnectionRestored,
-  ConnectionRemoved,
-] as const
 
 interface Described {
   readonly type: EventType

@@ -3,11 +3,13 @@
  * operations and from the events' schemas, so that nothing is written twice. It is served at /openapi.json
  * and checked in as docs/openapi.json; tests validate answers against it.
  */
+
+import { eventSchemas } from './events.ts'
 import { makeHeaders } from './openapi-headers.ts'
 import { makeParameters } from './openapi-parameters.ts'
 import { makeResponses } from './openapi-responses.ts'
 import { type Json, type JsonObject, makeSchemas } from './openapi-schemas.ts'
-import { eventSchemas, makeWebhookPaths, webhookParameters } from './openapi-webhooks.ts'
+import { makeWebhookPaths, webhookParameters } from './openapi-webhooks.ts'
 import { type Operation, type OperationName, operations } from './operations.ts'
 
 export interface OpenApiOptions {

@@ -173,6 +173,15 @@ const upstreamErrors: readonly ErrorName[] = [
   'provider_unavailable',
 ]
 
+const transactionErrors: readonly ErrorName[] = [
+  'invalid_params',
+  'invalid_dates',
+  'invalid_date_range',
+  'from_too_old',
+  ...upstreamErrors,
+  'upstream_breaker_open',
+]
+
 export const listTransactions = define({
   name: 'list_transactions',
   path: '/v1/transactions',
@@ -204,14 +213,7 @@ export const listTransactions = define({
   access: 'api',
   scope: 'mcp:read',
   keyScope: 'transactions',
-  errors: [
-    'invalid_params',
-    'invalid_dates',
-    'invalid_date_range',
-    'from_too_old',
-    ...upstreamErrors,
-    'upstream_breaker_open',
-  ],
+  errors: transactionErrors,
   tool: tools.transactionsTool,
 })
 
@@ -343,14 +345,7 @@ export const summarizeTransactions = define({
   access: 'api',
   scope: 'mcp:read',
   keyScope: 'transactions',
-  errors: [
-    'invalid_params',
-    'invalid_dates',
-    'invalid_date_range',
-    'from_too_old',
-    ...upstreamErrors,
-    'upstream_breaker_open',
-  ],
+  errors: transactionErrors,
   tool: tools.summaryTool,
 })
 

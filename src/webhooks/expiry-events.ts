@@ -4,19 +4,13 @@
  * renewed consent ends at another time, and is announced anew.
  */
 import { type ExpiryDays, expiryDays } from '#contract/events.ts'
+import { visitExpiring } from '#jobs/expiring.ts'
 import type { PeriodicTask } from '#jobs/periodic.ts'
-import { type ConnectionId, parseUuid } from '#kernel/ids.ts'
 import type { Clock, Millis } from '#kernel/time.ts'
 import type { ExpiringRow } from '#store/ports/connection-events.ts'
 import type { Store } from '#store/ports/store.ts'
 
 const dayMs = 86_400_000
-const pageRows = 200
-/** Of one run; the rest waits for the next one. */
-const maxPages = 500
-
-/** Sorts before every id. */
-const firstId = parseUuid<ConnectionId>('00000000-0000-0000-0000-000000000000')
 
 export function makeExpiryEvents(options: {
   readonly store: Pick<Store, 'connectionEvents'>
@@ -29,16 +23,9 @@ export function makeExpiryEvents(options: {
     firstRun: 'at_once',
     async run(stop) {
       const now = clock.now()
-      const before = now + Math.max(...expiryDays) * dayMs
-      if (firstId === null) throw new Error('the first id is none')
-      let after = { consentExpiresAt: now, id: firstId }
-      for (let page = 0; page < maxPages && !stop.aborted; page += 1) {
-        const rows = await store.connectionEvents.listExpiring({ before, after, limit: pageRows })
-        for (const row of rows) await announce(store, row, now)
-        const last = rows.at(-1)
-        if (last === undefined || rows.length < pageRows) return
-        after = last
-      }
+      const { listExpiring } = store.connectionEvents
+      const soon = { now, before: now + Math.max(...expiryDays) * dayMs, stop }
+      await visitExpiring(listExpiring, soon, (row) => announce(store, row, now))
     },
   }
 }
