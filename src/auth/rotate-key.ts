@@ -30,6 +30,7 @@ export type RotateKey = (
   input: unknown,
 ) => Promise<{ readonly row: KeyRow; readonly key: string }>
 
+/** The action that gives a key a new secret; the former one stays good for the hours that were asked for. */
 export function makeRotateKey(options: AuthActionOptions): RotateKey {
   return async (by, id, raw) => {
     const { overlapHours } = parseInput(RotateKeyInput, raw)

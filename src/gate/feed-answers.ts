@@ -38,6 +38,7 @@ export interface FeedAnswers {
 /** Of a request's time, what is left for everything but waiting (reading R20c). */
 const answerTimeMs = 5000
 
+/** Answers `GET /v1/events`: at once, after a wait that fits into the time of a request, or as a stream. */
 export function makeFeedAnswers(options: FeedAnswersOptions): FeedAnswers {
   const { events, requestTimeoutMs, checkReplies } = options
   return {

@@ -28,6 +28,7 @@ export function parseNetwork(text: string): Network | null {
  */
 export type IncludesAddress = (address: string) => boolean
 
+/** Tells which addresses are in one of the networks. */
 export function makeAddressList(networks: readonly Network[]): IncludesAddress {
   const list = new BlockList()
   for (const { address, bits, family } of networks) list.addSubnet(address, bits, family)

@@ -11,6 +11,7 @@ export type CallWindows = Pick<WindowStore, 'take' | 'peek'>
 const toPlaces = (key: WindowKey, limit: number): readonly WindowKey[] =>
   Array.from({ length: limit }, (_place, index): WindowKey => `${key}:${index}`)
 
+/** Windows on top of those of the store, in which each call ends alone. */
 export function makeRollingWindows(windows: WindowStore): CallWindows {
   async function peek(key: WindowKey, limit: number, windowMs: number): Promise<WindowState> {
     const whole = await windows.peek(key, limit, windowMs)

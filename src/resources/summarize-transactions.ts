@@ -31,6 +31,7 @@ interface Share {
   readonly reached: string | null
 }
 
+/** Reads the sums. Banks that cannot be read are named; @throws the ApiError of the last when none could. */
 export function makeSummarizeTransactions(
   options: ReadOptions,
   list: ReturnType<typeof makeListTransactions>,

@@ -27,6 +27,7 @@ export async function wantsPending(store: Pick<Store, 'endpoints'>, userId: User
   )
 }
 
+/** Collects what a run sees of pending rows, and tells what is new and what is gone since the run before. */
 export function collectPending(options: {
   readonly secret: Uint8Array
   readonly userId: UserId

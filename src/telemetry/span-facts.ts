@@ -8,6 +8,7 @@ import type { EndedSpan, SpanFacts } from './tracing.ts'
 
 const failureOf = (status: number): string | null => (status >= 500 ? String(status) : null)
 
+/** Named by the operation of a read, and by the endpoint of OAuth. */
 export const spanOfRequest = (record: RequestRecord): SpanFacts =>
   record.door === 'oauth' ? spanOfOAuth(record) : spanOfRead(record)
 
@@ -24,11 +25,13 @@ function spanOfOAuth({ door, endpoint, status }: OAuthRecord): SpanFacts {
   }
 }
 
+/** A request of the door of SimpleFIN, named by its resource. */
 export function spanOfSimplefin({ door, resource, cache, status }: SimplefinRecord): SpanFacts {
   const attributes = { 'tributary.door': door, 'tributary.cache': cache }
   return { name: `${door} ${resource}`, attributes, failure: failureOf(status) }
 }
 
+/** A webhook of a provider. */
 export function spanOfWebhook({ door, provider, outcome, status }: WebhookRecord): SpanFacts {
   const attributes = {
     'tributary.door': door,
@@ -40,6 +43,7 @@ export function spanOfWebhook({ door, provider, outcome, status }: WebhookRecord
 
 type Exchange = Parameters<UpstreamReport['exchange']>[0]
 
+/** A call to a provider, named by its route; it never has an address. */
 export function spanOfExchange({ provider, route, outcome, durationMs }: Exchange): EndedSpan {
   const isAnswered = typeof outcome === 'number'
   return {
@@ -55,6 +59,7 @@ export function spanOfExchange({ provider, route, outcome, durationMs }: Exchang
   }
 }
 
+/** A run of a sync, with what it counted. */
 export function spanOfSync({ provider, reason, result, code, counts }: SyncRunReport): SpanFacts {
   return {
     name: 'sync',

@@ -37,6 +37,7 @@ interface Waiter extends EventWait {
   tell(news: Woken): void
 }
 
+/** Who waits in this process, woken by what the store accepts. */
 export function makeEventWaits({ store, maxWaits }: EventWaitsOptions): EventWaits {
   /** By user, each in the order of joining. */
   const byUser = new Map<UserId, Set<Waiter>>()

@@ -12,6 +12,7 @@ import type { Store } from '#store/ports/store.ts'
 
 const dayMs = 86_400_000
 
+/** The hourly task that announces the consents which end soon. */
 export function makeExpiryEvents(options: {
   readonly store: Pick<Store, 'connectionEvents'>
   readonly clock: Clock

@@ -78,6 +78,7 @@ export interface EventFollower {
   close(): void
 }
 
+/** What every door fetches events with: it begins at a cursor, and waits for what comes after it. */
 export function makeEventFollower(options: FollowOptions): EventFollower {
   const { store, clock } = options
   const waits = makeEventWaits(options)

@@ -18,6 +18,7 @@ const columns = [
   'event_consumers.asked_at as askedAt',
 ] as const
 
+/** Consumers on either engine. */
 export function makeConsumerStore({ engine, write }: RepositoryOptions): ConsumerStore {
   const { db, queries } = engine
   return {

@@ -36,6 +36,7 @@ export const keyColumns = [
   ...limitColumns,
 ] as const
 
+/** The limits of a stored key; null in each: not limited in this. */
 export function toKeyLimits(row: StoredLimits): KeyLimits {
   const { scopes, connectionIds, accountIds, addresses } = row
   return {

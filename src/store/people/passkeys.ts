@@ -49,6 +49,7 @@ const toRow = ({ signCount, transports, ...row }: ReadPasskey): PasskeyRow => ({
 /** Rows per sweep statement, so that a sweep locks the store only briefly. */
 const sweepBatch = 500
 
+/** Passkeys on either engine. */
 export function makePasskeyStore({ engine, write }: RepositoryOptions): PasskeyStore {
   const { db } = engine
   const select = () => db.selectFrom('passkeys').select(columns)

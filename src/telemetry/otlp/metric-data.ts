@@ -13,6 +13,7 @@ import type { MetricReading, PointReading } from '../registry.ts'
 /** All metrics as they are now. */
 export type ReadMetrics = () => Promise<readonly MetricReading[]>
 
+/** Gives the exporter all metrics as they are when it asks, as sums since the start of the process. */
 export function makeMetricProducer(
   read: ReadMetrics,
   resource: Resource,

@@ -35,6 +35,7 @@ export interface OtlpOptions {
 /** The end of a process waits no longer than this for a collector. */
 const closeMs = 5000
 
+/** Sends spans and metrics to a collector until it is closed. */
 export function openOtlp(options: OtlpOptions): Tracing {
   const { onFailure, clock } = options
   const told = (detail: string) => onFailure(detail)

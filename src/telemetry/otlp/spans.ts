@@ -15,6 +15,7 @@ import {
 import type { Clock } from '#kernel/time.ts'
 import { noTracing, type SpanFacts, type Tracing } from '../tracing.ts'
 
+/** Spans of requests and of the work in them; without a provider nothing is traced. */
 export function makeSpans(provider: TracerProvider | null, clock: Clock): Omit<Tracing, 'close'> {
   if (provider === null) return noTracing
   const tracer = provider.getTracer('tributary')

@@ -40,6 +40,7 @@ type Sealing = Pick<ProofOptions, 'sealer' | 'clock'>
 
 const nameOf = (whose: ChallengeFor) => JSON.stringify([whose.purpose, whose.binding])
 
+/** A random challenge, and a sealed copy that a form carries back until it expires. */
 export function makeChallenge({ sealer, clock }: Sealing, whose: ChallengeFor): MadeChallenge {
   const challenge = randomBytes(32).toString('base64url')
   const held: Held = { challenge, until: clock.now() + challengeLifeSeconds * 1000 }

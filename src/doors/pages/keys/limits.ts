@@ -39,6 +39,7 @@ const scopeWords: Readonly<Record<KeyScope, string>> = {
   events: 'Events',
 }
 
+/** The limits as they were typed, to be checked and to be shown again. */
 export function readLimits(form: URLSearchParams): TypedLimits {
   return {
     scopes: form.getAll('scopes'),
@@ -57,6 +58,7 @@ export function toLimitsInput(typed: TypedLimits) {
   return { ...Object.fromEntries(named), ...(list.length > 0 ? { addresses: list } : {}) }
 }
 
+/** The folded fields of the limits, open where one is filled or refused. */
 export function renderLimitFields({ typed, problems, connections, accounts }: LimitFields): Html {
   const isOpen = limitNames.some((name) => typed[name].length > 0 || problems[name] !== undefined)
   const bankOf = new Map(connections.map((row) => [row.id, nameOf(row)]))
