@@ -1,8 +1,7 @@
 /**
  * Counters, gauges and histograms of one process, and their text in Prometheus' format, version 0.0.4. They
- * can also be read as data. A
- * series is found by its label values in nested maps: every request is counted, and finding its series builds
- * no text.
+ * can also be read as data. A series is found by its label values in nested maps: every request is counted,
+ * and finding its series builds no text.
  */
 
 type Labels<Label extends string> = { readonly [name in Label]: string | number }
