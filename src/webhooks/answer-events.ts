@@ -1,4 +1,5 @@
 /** The answer of one request for events: what there is, or what comes while it waits. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FollowedBatch, Following } from './follow-events.ts'
 
 export interface AnswerOptions {
@@ -15,6 +16,9 @@ export interface EventsAnswer {
   readonly waitedMs: number
 }
 
+/** Who does not wait gets an answer after this time, even where no event is seen yet; `next` is behind what was read. */
+const longestReadMs = 2000
+
 /** Leaves the following when it is done. */
 export async function answerEvents(
   following: Following,
@@ -23,13 +27,20 @@ export async function answerEvents(
   const leave = () => following.leave()
   signal.addEventListener('abort', leave, { once: true })
   const endsAt = performance.now() + waitMs
+  const readsUntil = performance.now() + Math.max(waitMs, longestReadMs)
   let waitedMs = 0
   try {
     for (;;) {
       signal.throwIfAborted()
       const batch = await following.read()
       const from = performance.now()
-      if (batch.events.length > 0 || from >= endsAt) return { body: toBody(batch), waitedMs }
+      if (batch.events.length > 0) return { body: toBody(batch), waitedMs }
+      // Events that the caller does not see are passed over.
+      if (batch.isMore && from < readsUntil) {
+        await nextTurn()
+        continue
+      }
+      if (from >= endsAt) return { body: toBody(batch), waitedMs }
       const woken = await following.wait(endsAt - from)
       waitedMs += performance.now() - from
       signal.throwIfAborted()

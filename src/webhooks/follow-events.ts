@@ -46,6 +46,8 @@ export interface FollowedBatch {
   readonly events: readonly FollowedEvent[]
   /** The cursor to go on with; not before the last of the events. */
   readonly next: string
+  /** There may be more behind it now: to be read before a wait. */
+  readonly isMore: boolean
 }
 
 /** One request's place in the feed. */
@@ -192,7 +194,7 @@ interface Tools {
 async function readOn({ readEvents, cursors }: Tools, place: Place): Promise<FollowedBatch> {
   const { userId, feedId, position, reached, types, limit, sightName, sight } = place
   const write = (at: number) => cursors.write(userId, { feedId, position: at })
-  if (place.isAtEnd) return { events: [], next: write(position) }
+  if (place.isAtEnd) return { events: [], next: write(position), isMore: false }
   try {
     const asked = { userId, position, reached, types, limit, sightName, sight }
     const batch = await readEvents(asked)
@@ -202,7 +204,7 @@ async function readOn({ readEvents, cursors }: Tools, place: Place): Promise<Fol
       cursor: write(event.position),
       body: event.body,
     }))
-    return { events, next: write(batch.position) }
+    return { events, next: write(batch.position), isMore: batch.isMore }
   } catch (error) {
     if (!(error instanceof CursorExpired)) throw error
     if (place.isFromCursor) throw cursorExpired(write(error.oldest))

@@ -65,7 +65,14 @@ test('R43: rows of other accounts are not in an event, nor in its counts; amount
     Buffer.from(seen ?? []).toString(),
     `{"id":"e","type":"transactions.synced","data":{"new":[${row('a1')},${row('a1', '5')}],"updated":[]},"metadata":{"sync_run_id":"r","new_count":2,"updated_count":0,"chunk":1,"total_chunks":1}}`,
   )
-  assert.equal(narrow.narrow(event([row('a2')])), null)
+})
+
+test('R43: a sync that brought rows of other accounts alone is one that brought nothing, and no chunk more', async () => {
+  const narrow = await see({ accountIds: [everyday] })
+  const hidden = event([row('a2'), row('a2')], { new: 240, chunks: 3 })
+  assert.deepEqual(narrow.narrow(hidden), event([]))
+  const later = Buffer.from(hidden.toString().replace('"chunk":1', '"chunk":2'))
+  assert.equal(narrow.narrow(later), null)
 })
 
 test('R43: an event whose rows are all seen stays as it is, unless its run had others', async () => {

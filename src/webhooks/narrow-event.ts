@@ -1,7 +1,7 @@
 /**
  * What a narrow key sees of an event (reading R43): events of its connections and kinds of data, in them the
  * rows of its accounts. An event of which rows are hidden is one of its own: its counts are those of the rows
- * that are seen. With none left it does not exist.
+ * that are seen. A sync of which no row is seen brought nothing: its first chunk says so, the others do not exist.
  */
 import type { EventType } from '#contract/events.ts'
 import { findReachable, hasKeyScope, type Reach } from '#contract/reach.ts'
@@ -66,7 +66,7 @@ function narrow(body: Uint8Array, accounts: ReadonlySet<AccountId>): Uint8Array 
     ]),
   )
   if (hidden === 0) return isWholeRun(envelope) ? body : write(envelope, data)
-  return seen === 0 ? null : write(envelope, data)
+  return seen === 0 && envelope.metadata.chunk !== 1 ? null : write(envelope, data)
 }
 
 /** Counts of a run in several chunks may be of rows that are not seen. */

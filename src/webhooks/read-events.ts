@@ -40,6 +40,8 @@ export interface EventBatch {
   readonly events: readonly ReadEvent[]
   /** Up to here the feed was read; not before the last of the events. */
   readonly position: number
+  /** The feed may have more behind the position now. */
+  readonly isMore: boolean
 }
 
 /** @throws CursorExpired */
@@ -62,6 +64,8 @@ export function cursorExpired(oldest: string) {
 
 /** Rows of one query; those of other types are passed over. */
 const rowsAtOnce = 250
+/** Queries of one batch: events that the caller does not see take no request for ever. */
+const maxQueries = 20
 /** A batch ends behind the event with which it has as much, so that large events do not fill the memory. */
 const enoughBytes = 1024 * 1024
 
@@ -84,14 +88,17 @@ async function read(store: ReadEventsOptions['store'], asked: EventsAsked): Prom
   const chosen: FeedEventRow[] = []
   let { position } = asked
   let bytes = 0
-  for (let isMore = true; isMore; ) {
+  let isFull = false
+  let isMore = true
+  for (let query = 0; query < maxQueries && isMore && !isFull; query += 1) {
     const rows = await store.consumers.listAfter(userId, position, rowsAtOnce)
     isMore = rows.length === rowsAtOnce
     for (const row of rows) {
       // Positions have no gaps, but receipts are deleted in time.
       const isNext = row.isKept && row.position === position + 1
-      if (!isNext || chosen.length >= limit || bytes >= enoughBytes) {
-        isMore = false
+      isFull = !isNext || chosen.length >= limit || bytes >= enoughBytes
+      if (isFull) {
+        isMore = true
         if (isNext || position > asked.position) break
         throw await toExpired(store, userId, position)
       }
@@ -104,7 +111,7 @@ async function read(store: ReadEventsOptions['store'], asked: EventsAsked): Prom
   // Even their receipts are deleted.
   const isLost = position === asked.position && position < asked.reached
   if (isLost) throw await toExpired(store, userId, position)
-  return open(store, sight, { chosen, position })
+  return open(store, sight, { chosen, position, isMore })
 }
 
 /** Where to go on behind what is not kept after the position. */
@@ -121,25 +128,26 @@ export async function toExpired(
 interface Chosen {
   readonly chosen: readonly FeedEventRow[]
   readonly position: number
+  readonly isMore: boolean
 }
 
 /** A payload may be destroyed, or lack its key after a restore: then the batch ends before it. */
 async function open(
   store: ReadEventsOptions['store'],
   sight: EventSight,
-  { chosen, position }: Chosen,
+  { chosen, position, isMore }: Chosen,
 ): Promise<EventBatch> {
-  if (chosen.length === 0) return { events: [], position }
+  if (chosen.length === 0) return { events: [], position, isMore }
   const bodies = await store.events.readBodies(chosen.map(({ id }) => id))
   const events: ReadEvent[] = []
   for (const row of chosen) {
     const body = await bodies.get(row.id)?.open()
     if (body === undefined) {
       if (row === chosen[0]) throw new CursorExpired(row.position)
-      return { events, position: row.position - 1 }
+      return { events, position: row.position - 1, isMore: true }
     }
     const seen = sight.narrow(body)
     if (seen !== null) events.push({ position: row.position, body: seen })
   }
-  return { events, position }
+  return { events, position, isMore }
 }

@@ -4,6 +4,7 @@
  * nothing more until it does; what waits for it is one batch.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FollowedStream } from '#gate/feed-answers.ts'
 import type { FollowedBatch } from '#webhooks/follow-events.ts'
 
@@ -52,13 +53,16 @@ export async function writeEvents(options: StreamOptions): Promise<void> {
   try {
     response.write(`retry: ${retryMs}\n\n`)
     for (; !signal.aborted; batch = await stream.read()) {
-      const { events, next } = batch
+      const { events, next, isMore } = batch
       for (const { cursor, body } of events) await send(response, signal, toBlock(cursor, body))
       // A block without data only moves the place of a client that resumes.
       const isMoved = next !== told && events.at(-1)?.cursor !== next
       if (isMoved) await send(response, signal, `id: ${next}\n\n`)
       told = next
-      if (events.length > 0) continue
+      if (events.length > 0 || isMore) {
+        await nextTurn()
+        continue
+      }
       const left = endsAt - performance.now()
       const woken = left <= 0 ? 'ended' : await stream.wait(Math.min(heartbeatMs, left))
       if (woken === 'ended' || signal.aborted) return

@@ -1,0 +1,57 @@
+/** Reading events from a position of a feed. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import type { ConnectionId, EventId, UserId } from '#kernel/ids.ts'
+import type { FeedEventRow } from '#store/ports/consumers.ts'
+import { makeReadEvents } from './read-events.ts'
+
+const feedLength = 12_000
+const connectionId = 'c' as string as ConnectionId
+
+/** A feed of events of one kind, but for the last. */
+function makeFeed() {
+  let queries = 0
+  const listAfter = async (_userId: UserId, after: number, limit: number) => {
+    queries += 1
+    const length = Math.max(0, Math.min(limit, feedLength - after))
+    return Array.from({ length }, (_, index): FeedEventRow => {
+      const position = after + index + 1
+      const type = position === feedLength ? 'trades.synced' : 'transactions.synced'
+      return { position, id: `e${position}` as EventId, type, connectionId, size: 2, isKept: true }
+    })
+  }
+  const readBodies = async (ids: readonly EventId[]) =>
+    new Map(ids.map((id) => [id, { open: async () => Buffer.from('{}') }]))
+  const missing = async () => null
+  const store = {
+    events: { readBodies },
+    consumers: { listAfter, findKept: missing, findFeed: missing },
+  } as unknown as Parameters<typeof makeReadEvents>[0]['store']
+  const read = makeReadEvents({ store, version: () => 0 })
+  return {
+    queries: () => queries,
+    read: (position: number) =>
+      read({
+        userId: 'u' as string as UserId,
+        position,
+        reached: feedLength,
+        types: ['trades.synced'],
+        limit: 100,
+        sightName: '',
+        sight: { sees: () => true, narrow: (body) => body },
+      }),
+  }
+}
+
+test('R42: a batch passes over at most 5,000 events of other types, and says that there is more', async () => {
+  const feed = makeFeed()
+  const first = await feed.read(0)
+  assert.deepEqual([first.events, first.position, first.isMore], [[], 5000, true])
+  assert.equal(feed.queries(), 20)
+  const second = await feed.read(first.position)
+  const last = await feed.read(second.position)
+  assert.deepEqual(
+    [last.events.map(({ position }) => position), last.position, last.isMore],
+    [[feedLength], feedLength, false],
+  )
+})
