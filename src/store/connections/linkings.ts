@@ -133,13 +133,14 @@ function toValues(linking: NewLinking) {
   }
 }
 
-/** Bounds the rows per user: the oldest are deleted, the new one never is. */
+/** Bounds the rows per user: those that end first are deleted, the new one never is. */
 async function deleteSurplus(tx: Db, { id, userId }: NewLinking): Promise<void> {
   const kept = tx
     .selectFrom('link_attempts')
     .select('id')
     .where('user_id', '=', userId)
     .where('id', '<>', id)
+    .orderBy('expires_at', 'desc')
     .orderBy('created_at', 'desc')
     .orderBy('id')
     .limit(maxLinkings - 1)

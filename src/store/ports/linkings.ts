@@ -37,7 +37,7 @@ export interface LinkingRow extends NewLinking {
 }
 
 export interface LinkingStore {
-  /** Beyond `maxLinkings` the user's oldest are deleted. @throws OwnerGoneError */
+  /** Beyond `maxLinkings` those of the user that end first are deleted. @throws OwnerGoneError */
   create(linking: NewLinking): Promise<LinkingRow>
   find(id: Uint8Array): Promise<LinkingRow | null>
   /**

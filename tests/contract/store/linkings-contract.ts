@@ -62,7 +62,7 @@ export function testLinkings(store: StoreOf): void {
     assert.equal((await Promise.all(claims)).filter(Boolean).length, 1)
   })
 
-  test('beyond the largest number the user’s oldest are deleted, those of others stay', async () => {
+  test('beyond the largest number the user’s first to end are deleted, those of others stay', async () => {
     const theirs = await begin()
     const { id: userId } = await addUser(store())
     const first = await begin({ userId, createdAt: now })
@@ -80,6 +80,15 @@ export function testLinkings(store: StoreOf): void {
       found.map((row) => row !== null),
       [true, false, true, true],
     )
+  })
+
+  test('R38: what is remembered for a month outlives any number of later links', async () => {
+    const { id: userId } = await addUser(store())
+    const claim = await begin({ userId, createdAt: now, expiresAt: now + 30 * 24 * hourMs })
+    for (let count = 0; count < maxLinkings + 2; count += 1) {
+      await begin({ userId, createdAt: now + count, expiresAt: now + count + hourMs })
+    }
+    assert.notEqual(await store().linkings.find(claim.id), null)
   })
 
   test('the open one of a login is the newest that has neither ended nor expired, used or not', async () => {
