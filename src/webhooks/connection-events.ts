@@ -24,19 +24,27 @@ export function makeConnectionEvents(store: AcceptingStore): PeriodicTask {
     everyMs,
     restMs,
     firstRun: 'at_once',
-    run: (stop) => runInBatches(() => acceptSome(store), { maxBatches, stop }),
+    run: (stop) => acceptAll(store, stop),
   }
 }
 
-async function acceptSome(store: AcceptingStore): Promise<number> {
-  const waiting = await store.connectionEvents.listWaiting(batchRows)
-  const failed: unknown[] = []
-  for (const [userId, own] of Map.groupBy(waiting, (one) => one.userId)) {
-    // One user's events must not keep those of the others waiting.
-    await accept(store, userId, own).catch((error: unknown) => failed.push(error))
+/** Users whose events cannot be accepted; with more of them the run ends. */
+const maxFailed = 100
+
+/** One user's events that cannot be accepted keep nobody else's waiting. */
+async function acceptAll(store: AcceptingStore, stop: AbortSignal): Promise<void> {
+  const failed = new Map<UserId, unknown>()
+  const acceptSome = async () => {
+    if (failed.size >= maxFailed) return 0
+    const waiting = await store.connectionEvents.listWaiting(batchRows, [...failed.keys()])
+    for (const [userId, own] of Map.groupBy(waiting, (one) => one.userId)) {
+      await accept(store, userId, own).catch((error: unknown) => failed.set(userId, error))
+    }
+    return waiting.length
   }
-  if (failed.length > 0) throw new AggregateError(failed, 'events about connections still wait')
-  return waiting.length
+  await runInBatches(acceptSome, { maxBatches, stop })
+  if (failed.size === 0) return
+  throw new AggregateError(failed.values(), 'events about connections still wait')
 }
 
 async function accept(

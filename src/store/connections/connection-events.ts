@@ -20,10 +20,9 @@ export function makeConnectionEventStore({
 }: RepositoryOptions): ConnectionEventStore {
   const { db } = engine
   return {
-    async listWaiting(limit) {
-      const rows = await db
-        .selectFrom('connection_events')
-        .select(columns)
+    async listWaiting(limit, without = []) {
+      const all = db.selectFrom('connection_events').select(columns)
+      const rows = await (without.length === 0 ? all : all.where('user_id', 'not in', without))
         .orderBy('user_id')
         .orderBy('position')
         .limit(limit)

@@ -48,8 +48,8 @@ export interface ExpiringRow {
 }
 
 export interface ConnectionEventStore {
-  /** At most `limit`; those of one user together, in the order of the changes. */
-  listWaiting(limit: number): Promise<readonly WaitingEvent[]>
+  /** At most `limit`, of all users but `without`; those of one user together, in the order of the changes. */
+  listWaiting(limit: number, without?: readonly UserId[]): Promise<readonly WaitingEvent[]>
   /**
    * Ends the wait of these events of one user, and returns those that it found: the transaction accepts them.
    * None of a user who is being deleted.

@@ -47,6 +47,7 @@ const acceptAll = (store: Store) => makeConnectionEvents(store).run(never)
 export function testConnectionEvents(store: StoreOf): void {
   testChanges(store)
   testAcceptance(store)
+  testFailures(store)
   testExpiry(store)
 }
 
@@ -207,6 +208,35 @@ function testAcceptance(store: StoreOf): void {
     await store().connections.setStatus(other.connection.id, 'revoked')
     await store().users.delete(other.user.id)
     assert.deepEqual(await listWaiting(store(), other.user.id), [])
+  })
+}
+
+function testFailures(store: StoreOf): void {
+  test('R41: a user whose events cannot be sealed keeps nobody else’s waiting, however many they are', async () => {
+    const both = [await addWatched(store()), await addWatched(store())]
+    const [broken, well] = both.toSorted((a, b) => (a.user.id < b.user.id ? -1 : 1))
+    assert.ok(broken !== undefined && well !== undefined)
+    for (let change = 0; change < 101; change += 1)
+      await store().connections.setStatus(
+        broken.connection.id,
+        change % 2 === 0 ? 'revoked' : 'active',
+      )
+    await store().connections.setStatus(well.connection.id, 'revoked')
+    const { connectionEvents, events, transact } = store()
+    const seal: typeof events.seal = (rows) =>
+      [...rows].some(({ userId }) => userId === broken.user.id)
+        ? Promise.reject(new Error('no key'))
+        : events.seal(rows)
+    const failing = makeConnectionEvents({
+      connectionEvents,
+      events: { ...events, seal },
+      transact,
+    })
+    await assert.rejects(async () => failing.run(never), AggregateError)
+    assert.equal((await listAccepted(store(), well.endpoint.id)).length, 1)
+    assert.equal((await listWaiting(store(), broken.user.id)).length, 101)
+    await acceptAll(store())
+    assert.equal((await listAccepted(store(), broken.endpoint.id)).length, 101)
   })
 }
 
