@@ -16,7 +16,7 @@ export interface EventsAnswer {
   readonly waitedMs: number
 }
 
-/** Who does not wait gets an answer after this time, even where no event is seen yet; `next` is behind what was read. */
+/** Who does not wait gets an answer after this time, even where no event is seen yet. */
 const longestReadMs = 2000
 
 /** Leaves the following when it is done. */
