@@ -1,7 +1,8 @@
 /**
  * What a narrow key sees of an event (reading R43): events of its connections and kinds of data, in them the
  * rows of its accounts. An event of which rows are hidden is one of its own: its counts are those of the rows
- * that are seen. A sync of which no row is seen brought nothing: its first chunk says so, the others do not exist.
+ * that are seen. A sync of which no row is seen brought nothing: its first chunk says so, the others do not
+ * exist.
  */
 import type { EventType } from '#contract/events.ts'
 import { findReachable, hasKeyScope, type Reach } from '#contract/reach.ts'
