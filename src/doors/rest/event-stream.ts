@@ -1,12 +1,13 @@
 /**
  * Writes events as `text/event-stream` (HTML standard, Server-sent events): each with its cursor as `id:`, so
  * that `Last-Event-ID` resumes behind it, and a comment while none comes. A client that does not read gets
- * nothing more until it does; what waits for it is one batch.
+ * nothing more until it does; what waits for it is one batch, and what waits for all of them is bounded.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FollowedStream } from '#gate/feed-answers.ts'
 import type { FollowedBatch } from '#webhooks/follow-events.ts'
+import type { UnreadStreams } from './unread-streams.ts'
 
 /** Proxies end a connection on which nothing comes for a minute. */
 const heartbeatMs = 25_000
@@ -40,34 +41,41 @@ export interface StreamOptions {
   readonly response: ServerResponse
   /** Aborted when the client leaves. */
   readonly signal: AbortSignal
+  readonly unread: UnreadStreams
 }
 
 /** Resolves at the end of the stream, whoever ended it. The head is written already. */
 export async function writeEvents(options: StreamOptions): Promise<void> {
-  const { stream, first, response, signal } = options
+  const { stream, first, response, signal, unread } = options
   const leave = () => stream.leave()
   signal.addEventListener('abort', leave, { once: true })
   const endsAt = performance.now() + longestMs
   let batch = first
   let told = ''
+  const send = (block: Uint8Array | string) =>
+    write({ response, signal, unread, heldBytes: sizeOf(batch) }, block)
   try {
     response.write(`retry: ${retryMs}\n\n`)
-    for (; !signal.aborted; batch = await stream.read()) {
+    while (!signal.aborted) {
       const { events, next, isMore } = batch
-      for (const { cursor, body } of events) await send(response, signal, toBlock(cursor, body))
+      for (const { cursor, body } of events) await send(toBlock(cursor, body))
       // A block without data only moves the place of a client that resumes.
       const isMoved = next !== told && events.at(-1)?.cursor !== next
-      if (isMoved) await send(response, signal, `id: ${next}\n\n`)
+      if (isMoved) await send(`id: ${next}\n\n`)
       told = next
+      const left = endsAt - performance.now()
+      if (left <= 0) return
       if (events.length > 0 || isMore) {
         await nextTurn()
-        continue
+        // The client may have taken long to read, and rows may have changed meanwhile.
+        await stream.recheck()
+      } else {
+        const woken = await stream.wait(Math.min(heartbeatMs, left))
+        if (woken === 'ended' || signal.aborted) return
+        if (woken === 'time') await send(': waiting\n\n')
+        else await stream.recheck()
       }
-      const left = endsAt - performance.now()
-      const woken = left <= 0 ? 'ended' : await stream.wait(Math.min(heartbeatMs, left))
-      if (woken === 'ended' || signal.aborted) return
-      if (woken === 'time') await send(response, signal, ': waiting\n\n')
-      else await stream.recheck()
+      batch = await stream.read()
     }
   } finally {
     signal.removeEventListener('abort', leave)
@@ -80,21 +88,34 @@ function toBlock(cursor: string, body: Uint8Array): Uint8Array {
   return Buffer.concat([Buffer.from(`id: ${cursor}\ndata: `), body, Buffer.from('\n\n')])
 }
 
+const sizeOf = ({ events }: FollowedBatch): number =>
+  events.reduce((bytes, { body }) => bytes + body.byteLength, 0)
+
+interface Receiver extends Pick<StreamOptions, 'response' | 'signal' | 'unread'> {
+  /** Of the batch that the block is of. */
+  readonly heldBytes: number
+}
+
 /** Resolves when the client has taken enough of what it was sent, or is gone. */
-async function send(
-  response: ServerResponse,
-  signal: AbortSignal,
+async function write(
+  { response, signal, unread, heldBytes }: Receiver,
   block: Uint8Array | string,
 ): Promise<void> {
   if (signal.aborted || response.destroyed) return
   if (response.write(block)) return
   await new Promise<void>((resolve) => {
+    const held = {
+      bytes: heldBytes + response.writableLength,
+      end: () => void response.destroy(),
+    }
     const go = () => {
       response.off('drain', go)
       signal.removeEventListener('abort', go)
+      unread.remove(held)
       resolve()
     }
     response.once('drain', go)
     signal.addEventListener('abort', go, { once: true })
+    unread.add(held)
   })
 }

@@ -33,6 +33,7 @@ import { rateLimited, toApiError } from '../refusal.ts'
 import { resumedQuery, wantsStream, writeEvents } from './event-stream.ts'
 import { makeReplyWriter, type ReplyFacts, type ReplyWriter, type StaticPage } from './reply.ts'
 import { makeRoutes } from './route.ts'
+import { makeUnreadStreams, type UnreadStreams } from './unread-streams.ts'
 
 export interface RestLaneOptions {
   readonly gate: Gate
@@ -71,6 +72,7 @@ interface Lane extends RestLaneOptions {
   readonly routeOf: ReturnType<typeof makeRoutes>
   readonly clientOf: ReturnType<typeof makeApplicantReader>
   readonly writer: ReplyWriter
+  readonly unread: UnreadStreams
 }
 
 export function makeRestLane(options: RestLaneOptions): RestLane {
@@ -79,6 +81,7 @@ export function makeRestLane(options: RestLaneOptions): RestLane {
     routeOf: makeRoutes(),
     clientOf: makeApplicantReader(options.isTrustedProxy),
     writer: makeReplyWriter(options.clock, options.docsUrl),
+    unread: makeUnreadStreams(),
   }
   return (request, response) => serve(lane, request, response)
 }
@@ -189,7 +192,7 @@ function goOn(
 
 /** What fails once the head is written ends the stream: the client asks again, and is told then. */
 async function stream(
-  { gate, writer }: Lane,
+  { gate, writer, unread }: Lane,
   { request, response, progress }: Call,
   asked: CallerRequest,
   checked: CheckedRequest,
@@ -203,7 +206,8 @@ async function stream(
   writer.stream(response, progress)
   const from = performance.now()
   try {
-    await writeEvents({ stream: following, first, response, signal: asked.disconnectSignal() })
+    const signal = asked.disconnectSignal()
+    await writeEvents({ stream: following, first, response, signal, unread })
   } finally {
     progress.waitedMs = performance.now() - from
     response.end()

@@ -185,3 +185,21 @@ test('R42: a client that does not read its stream keeps at most some events in m
     bodies.map((body) => JSON.parse(body).id),
   )
 })
+
+test('R42, R27: a client that reads slowly gets no further batch once its key is revoked', async (t) => {
+  const user = await service.createUser()
+  await service.get('/v1/events', user)
+  const rows = Array.from({ length: 100 }, () => transactionText({ description: 'x'.repeat(400) }))
+  const bodies: string[] = []
+  for (let run = 0; run < 300; run += 1) bodies.push(...(await emit(store(), user.id, { rows })))
+  const leaving = new AbortController()
+  t.after(() => leaving.abort())
+  const response = await request(`${service.baseUrl}/v1/events`, {
+    headers: { authorization: `Bearer ${user.key}`, accept: 'text/event-stream' },
+    signal: leaving.signal,
+  })
+  await store().keys.revoke(user.keyId, service.clock.now())
+  let received = 0
+  for await (const chunk of response.body) received += String(chunk).split('\ndata: ').length - 1
+  assert.ok(received < bodies.length, `all ${received} events came`)
+})
