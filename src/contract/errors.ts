@@ -250,7 +250,7 @@ export const errorCatalogue = {
     code: 'too_many_consumers',
     message:
       'At most 20 consumers of events per user; remove one on the page /events, or ask by the name of an existing one',
-    when: 'The request names a consumer of events that would be the user’s 21st.',
+    when: 'The request names a consumer of events that would be the user’s 21st; those of narrow keys that see the same are counted apart.',
   },
   webhook_disabled: {
     status: 409,

@@ -8,6 +8,12 @@ export const maxEventsAtOnce = 100
 export const maxWaitSeconds = 55
 /** The consumer of a request that names none. */
 export const defaultConsumer = 'default'
+/**
+ * Before what names the sight of a caller who sees less (reading R43), at the end of a consumer's name. No
+ * name that a request can give has it.
+ */
+export const sightMark = '@'
+
 /** Characters of a cursor as this service writes it; longer ones are not looked at. */
 const maxCursorLength = 100
 

@@ -1,10 +1,17 @@
-/** Whether a client prefers a page (RFC 9110 §12.5.1). Programs that do not ask for HTML get none. */
+/** What a client prefers (RFC 9110 §12.5.1). Programs that do not ask for HTML get none. */
 
 /** True when `text/html` weighs more than JSON: so do browsers, unlike `curl` and API clients. */
 export function prefersPage(accept: string | undefined): boolean {
   if (accept === undefined) return false
   const page = weightOf(accept, 'text/html')
   return page > 0 && page > weightOf(accept, 'application/json')
+}
+
+/** True when `text/event-stream` is named and weighs as much as JSON. */
+export function wantsStream(accept: string | undefined): boolean {
+  if (accept === undefined) return false
+  const stream = weightOf(accept, 'text/event-stream')
+  return stream > 0 && stream >= weightOf(accept, 'application/json')
 }
 
 /** The weight of a type that is named explicitly, from 0 to 1. */

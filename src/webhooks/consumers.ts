@@ -12,7 +12,7 @@ import type { ConsumerState } from '#store/ports/consumers.ts'
 import type { Store } from '#store/ports/store.ts'
 import { beginLedger, endLedgerIfUnused } from './own-ledger.ts'
 
-/** The largest number of consumers per user. */
+/** The largest number of consumers per user and sight (reading R43). */
 export const maxConsumers = 20
 
 export interface ConsumerOptions {

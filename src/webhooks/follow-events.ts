@@ -4,7 +4,7 @@
  * reading and waiting.
  */
 import { apiError } from '#contract/errors.ts'
-import { defaultTypes, type EventsQuery } from '#contract/event-query.ts'
+import { defaultTypes, type EventsQuery, sightMark } from '#contract/event-query.ts'
 import type { EventType } from '#contract/events.ts'
 import type { Reach } from '#contract/reach.ts'
 import type { FeedId, UserId } from '#kernel/ids.ts'
@@ -129,11 +129,10 @@ export function makeEventFollower(options: FollowOptions): EventFollower {
 const reachNameLength = 12
 
 /**
- * Those who see less are other consumers: what one of them acknowledges, others may not have seen. No name
- * that a request can give has the mark.
+ * Those who see less are other consumers: what one of them acknowledges, others may not have seen.
  */
 function nameConsumer(name: string, reach: Reach | undefined): string {
-  return reach === undefined ? name : `${name}@${reach.name.slice(0, reachNameLength)}`
+  return reach === undefined ? name : `${name}${sightMark}${reach.name.slice(0, reachNameLength)}`
 }
 
 function readCursor(cursors: Cursors, userId: UserId, text: string | undefined): FeedCursor | null {

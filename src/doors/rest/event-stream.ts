@@ -16,15 +16,6 @@ const longestMs = 600_000
 /** After the end of a stream a client waits so long before it asks again. */
 const retryMs = 1000
 
-/** Whether the client asks for a stream (RFC 9110 §12.5.1): it is named, and not with a weight of zero. */
-export function wantsStream({ headers }: IncomingMessage): boolean {
-  const { accept } = headers
-  return (
-    accept !== undefined &&
-    /(?:^|,)\s*text\/event-stream\s*(?!\s*;\s*q=0(?:\.0*)?\s*(?:,|$))/i.test(accept)
-  )
-}
-
 /** The query of a stream: a client that resumes names the last event that it received. */
 export function resumedQuery({ headers }: IncomingMessage, rawQuery: string): string {
   const lastId = headers['last-event-id']

@@ -28,9 +28,9 @@ import {
   makeApplicantReader,
   requestIdOf,
 } from '../client.ts'
-import { prefersPage } from '../preference.ts'
+import { prefersPage, wantsStream } from '../preference.ts'
 import { rateLimited, toApiError } from '../refusal.ts'
-import { resumedQuery, wantsStream, writeEvents } from './event-stream.ts'
+import { resumedQuery, writeEvents } from './event-stream.ts'
 import { makeReplyWriter, type ReplyFacts, type ReplyWriter, type StaticPage } from './reply.ts'
 import { makeRoutes } from './route.ts'
 import { makeUnreadStreams, type UnreadStreams } from './unread-streams.ts'
@@ -186,7 +186,7 @@ function goOn(
   if (admitted.window !== null) progress.window = admitted.window
   if (admitted.kind === 'refused') throw rateLimited(admitted.window)
   // 5 to 7 again, where they refuse; 8 to 12: parameters, target, breaker, provider.
-  const isStream = asked.operation.canStream === true && wantsStream(call.request)
+  const isStream = asked.operation.canStream === true && wantsStream(call.request.headers.accept)
   return isStream ? stream(lane, call, asked, checked) : lane.gate.answer(asked, checked)
 }
 

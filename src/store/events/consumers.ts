@@ -3,6 +3,7 @@
  * changes, as for every write of events, so positions are committed in their order.
  */
 import { sql } from 'kysely'
+import { sightMark } from '#contract/event-query.ts'
 import { type ConsumerId, type FeedId, newId, type UserId } from '#kernel/ids.ts'
 import type { Engine, RepositoryOptions } from '../engine/engine.ts'
 import { type Db, moment } from '../engine/tables.ts'
@@ -101,7 +102,7 @@ async function create(
   await demandUser(engine, tx, userId)
   const found = await selectState(tx, { userId, name }).executeTakeFirst()
   if (found !== undefined) return toState(found)
-  if ((await countOf(tx, userId)) >= limit) return 'too_many'
+  if ((await countSameSight(tx, userId, name)) >= limit) return 'too_many'
   await tx
     .insertInto('event_feeds')
     .values({ user_id: userId, id: newId<FeedId>(), last_position: 0 })
@@ -151,6 +152,22 @@ async function countOf(db: Db, userId: UserId): Promise<number> {
     .where('user_id', '=', userId)
     .executeTakeFirstOrThrow()
   return Number(count)
+}
+
+/** Counted apart: what is not seen neither takes places nor can be counted by them. */
+async function countSameSight(db: Db, userId: UserId, name: string): Promise<number> {
+  const rows = await db
+    .selectFrom('event_consumers')
+    .select('name')
+    .where('user_id', '=', userId)
+    .execute()
+  return rows.filter((row) => sightIn(row.name) === sightIn(name)).length
+}
+
+/** Of a consumer's name; empty: everything is seen. */
+function sightIn(name: string): string {
+  const mark = name.indexOf(sightMark)
+  return mark === -1 ? '' : name.slice(mark)
 }
 
 /** The words of the partial index: both engines must recognise them. */

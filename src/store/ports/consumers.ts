@@ -58,7 +58,8 @@ export interface ConsumerStore {
   findFeed(userId: UserId): Promise<FeedRow | null>
   /**
    * Creates it at the end of the feed, and the feed with the user's first one. An existing one of this name
-   * is returned as it is. `too_many`: the user already has `limit` consumers. @throws OwnerGoneError
+   * is returned as it is. `too_many`: the user already has `limit` consumers of the same sight.
+   * @throws OwnerGoneError
    */
   create(consumer: NewConsumer, limit: number): Promise<ConsumerState | 'too_many'>
   /** Oldest first, with the number of kept events that each has not acknowledged. */

@@ -52,6 +52,18 @@ export function testConsumers(store: StoreOf): void {
     assert.equal(later.consumer.acknowledged, 21)
   })
 
+  test('R43: consumers are counted with those of the same sight alone', async () => {
+    const { user } = await addLink(store())
+    const make = (name: string) => consumers().create({ userId: user.id, name, createdAt: now }, 2)
+    for (const name of ['one', 'two', 'one@a', 'two@a', 'one@b']) {
+      assert.notEqual(await make(name), 'too_many', name)
+    }
+    assert.equal(await make('three'), 'too_many')
+    assert.equal(await make('three@a'), 'too_many')
+    assert.notEqual(await make('three@b'), 'too_many')
+    assert.notEqual(await make('two@a'), 'too_many')
+  })
+
   test('R42: test events and events of others are in no feed', async () => {
     const { user, connection } = await addLink(store())
     const endpoint = await addEndpoint(store(), user.id)

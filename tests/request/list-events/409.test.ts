@@ -1,6 +1,7 @@
 /** More consumers than a person may have. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { addNarrowKey } from '#tests/request/narrow-keys/narrow.ts'
 import { codeOf, startService } from '#tests/support/service.ts'
 
 test('R42: of fifty consumers twenty are made, and the others are told what to do', async (t) => {
@@ -18,4 +19,22 @@ test('R42: of fifty consumers twenty are made, and the others are told what to d
   }
   const [known] = await service.app.store.consumers.list(user.id)
   assert.equal((await service.get(`/v1/events?consumer=${known?.name}`, user)).status, 200)
+})
+
+test('R43: consumers of narrow keys take no places of others, and cannot count them', async (t) => {
+  const service = await startService({ env: { RATE_LIMIT_CHEAP: '0' } })
+  t.after(() => service.close())
+  const user = await service.createUser()
+  for (const consumer of ['books', 'alerts']) {
+    assert.equal((await service.get(`/v1/events?consumer=${consumer}`, user)).status, 200)
+  }
+  const narrow = await addNarrowKey(service, user, { scopes: ['events', 'trades'] })
+  const statuses: number[] = []
+  for (let at = 0; at < 21; at += 1) {
+    statuses.push((await service.get(`/v1/events?consumer=c${at}`, narrow)).status)
+  }
+  assert.deepEqual(statuses, [...Array.from({ length: 20 }, () => 200), 409])
+  assert.equal((await service.get('/v1/events?consumer=more', user)).status, 200)
+  const other = await addNarrowKey(service, user, { scopes: ['events', 'transactions'] })
+  assert.equal((await service.get('/v1/events?consumer=c0', other)).status, 200)
 })

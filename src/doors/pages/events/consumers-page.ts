@@ -1,4 +1,5 @@
 /** The consumers that fetch a person's events, and the question before one is removed. Rendering only. */
+import { sightMark } from '#contract/event-query.ts'
 import type { ConsumerRow } from '#store/ports/consumers.ts'
 import { foreignText, type Html, html } from '../html.ts'
 import { doneBox, leadingButton } from '../layout.ts'
@@ -59,7 +60,7 @@ function renderTable(consumers: readonly ShownConsumer[], zone: string): Html {
 
 /** What follows the mark tells narrow keys apart (reading R43). */
 function showName(name: string): string {
-  const mark = name.indexOf('@')
+  const mark = name.indexOf(sightMark)
   return mark === -1 ? name : `${name.slice(0, mark)} (a narrow key)`
 }
 
