@@ -10,6 +10,7 @@ import { withinReach } from '#contract/reach.ts'
 import type { Transaction } from '#contract/resources.ts'
 import type { TransactionSummary } from '#contract/summary.ts'
 import { add, compare, type Decimal, isNegative, negate, zero } from '#kernel/decimal.ts'
+import { type AccountId, parseUuid } from '#kernel/ids.ts'
 import type { AccountRow } from '#store/ports/accounts.ts'
 import type { makeListTransactions } from './list-transactions.ts'
 import type { ReadContext, ReadOptions, ReadResult } from './read-context.ts'
@@ -78,7 +79,8 @@ async function chooseConnections(
 ): Promise<readonly string[]> {
   if (connectionId !== undefined) return [connectionId]
   if (accountId !== undefined) {
-    const account = accounts.find(({ id }) => id === accountId)
+    const asked = parseUuid<AccountId>(accountId)
+    const account = accounts.find(({ id }) => id === asked)
     if (account === undefined) throw apiError('account_not_found')
     return [account.connectionId]
   }

@@ -231,3 +231,13 @@ test('R43 R44: a narrow key sums its accounts alone, and another one is as unkno
     assert.deepEqual(one.structuredContent, another.structuredContent)
   }
 })
+
+test('R44: an account is found by its id alone in either case of letters', async (t) => {
+  const { sum, service, user } = await openBanks(t)
+  const [account = assert.fail()] = await service.accounts(user)
+  const args = { from: '2026-10-01', to: '2026-11-20', groupBy: 'account' }
+  assert.deepEqual(
+    await sum({ ...args, accountId: account.id.toUpperCase() }),
+    await sum({ ...args, accountId: account.id }),
+  )
+})
