@@ -33,7 +33,7 @@ export function assembleAdminDoor(
     connections,
     webhooks,
     runSync: options.syncs.runSync,
-    readUsage: makeAppUsage(options, options.settleUsage),
+    readUsage: makeAppUsage(options, { settle: options.settleUsage, agents }),
     readLimits: makeAppLimits(options, agents),
     agents,
     sessions: makeSessions({ store, clock }),

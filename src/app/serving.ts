@@ -46,7 +46,10 @@ export async function openServing(options: AssemblyOptions): Promise<Serving> {
         authorization,
         sessions,
         ...reads.pages,
-        readUsage: makeAppUsage(options, reads.settleUsage),
+        readUsage: makeAppUsage(options, {
+          settle: reads.settleUsage,
+          agents: authorization.agents,
+        }),
         readLimits: makeAppLimits(options, authorization.agents),
       })
     },

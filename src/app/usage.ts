@@ -23,7 +23,9 @@ export function startCounting({ store, clock, reports }: AssemblyOptions) {
     onDropped: (requests) =>
       reports.backgroundFailure(
         'usage-dropped',
-        new Error(`${requests} requests were not counted: too many users waited to be written`),
+        new Error(
+          `${requests} requests were not counted: too many keys and agents waited to be written`,
+        ),
       ),
   })
   const flushing = startPeriodic(usage.task, reports.jobs)
@@ -47,10 +49,13 @@ export function startCounting({ store, clock, reports }: AssemblyOptions) {
 /** @param settle writes what this process has counted of a user; null: this process counts nothing. */
 export function makeAppUsage(
   { store, clock, reports }: AssemblyOptions,
-  settle: ((userId: UserId) => Promise<void>) | null,
+  {
+    settle,
+    agents,
+  }: { readonly settle: ((userId: UserId) => Promise<void>) | null; readonly agents: Agents },
 ): ReadUsage {
   const onFailure = (error: unknown) => reports.backgroundFailure('usage-flush', error)
-  return makeReadUsage({ store, clock, settle, onFailure })
+  return makeReadUsage({ store, agents, clock, settle, onFailure })
 }
 
 export function makeAppLimits(options: AssemblyOptions, agents: Agents): ReadLimits {

@@ -28,5 +28,11 @@ export interface Caller {
   readonly reach?: Reach
 }
 
+/** What a person's own reads on the pages are limited and counted under; no key has this id. */
+export const ownBucket = 'dashboard'
+
+/** What the requests of an agent are limited and counted under, however many tokens it has (reading R28). */
+export const toGrantBucket = (grantId: string) => `grant:${grantId}`
+
 /** Used when a user has set no time zone (contract, Transaction). */
 export const defaultTimezone = 'Australia/Sydney'

@@ -4,7 +4,7 @@
  * applies to the next call (reading R27); nothing about a token is cached.
  */
 import { LRUCache } from 'lru-cache'
-import { type Caller, defaultTimezone } from '#auth/caller.ts'
+import { type Caller, defaultTimezone, toGrantBucket } from '#auth/caller.ts'
 import { isMeantAsKey } from '#auth/keys.ts'
 import type { TokenFacts, TokenReader } from '#auth/oauth/port.ts'
 import { apiError } from '#contract/errors.ts'
@@ -79,7 +79,7 @@ function toCaller(facts: TokenFacts, access: UserAccessRow): Caller {
   const { plan, status, legacyUntil, grandfathered } = access
   const caller: Caller = {
     userId: access.userId,
-    bucketId: `grant:${facts.grantId}`,
+    bucketId: toGrantBucket(facts.grantId),
     timezone: access.timezone ?? defaultTimezone,
     plan: { plan, status, legacyUntil, grandfathered },
     scopes: facts.scopes,

@@ -7,12 +7,16 @@ import type { Caller } from '#auth/caller.ts'
 import { operations } from '#contract/operations.ts'
 import { usageDoors } from '#contract/usage.ts'
 import { newId, type UserId } from '#kernel/ids.ts'
-import type { UsageRow } from '#store/ports/usage.ts'
+import { maxUsageReaders, otherReaders, type UsageRow } from '#store/ports/usage.ts'
 import { makeUsageCounts, type UsageCounts } from './counts.ts'
 
-function callerOf(userId: UserId = newId<UserId>(), timezone = 'Australia/Sydney'): Caller {
+function callerOf(
+  userId: UserId = newId<UserId>(),
+  timezone = 'Australia/Sydney',
+  bucketId = 'key',
+): Caller {
   const plan = { plan: null, status: 'active', legacyUntil: null, grandfathered: false } as const
-  return { userId, bucketId: 'key', timezone, plan, scopes: ['mcp:read'], epoch: 0 }
+  return { userId, bucketId, timezone, plan, scopes: ['mcp:read'], epoch: 0 }
 }
 
 /** A store that adds up, and fails while `failing` says so. */
@@ -42,7 +46,7 @@ function stage(start = '2026-11-21T12:59:59Z', maxTallies = 100) {
           if (world.isFailing || calls.length >= world.failAfter) throw new Error('unavailable')
           calls.push(rows)
           const names = rows.map((row) =>
-            [row.userId, row.day, row.door, row.operation, row.result].join(' '),
+            [row.userId, row.day, row.reader, row.door, row.operation, row.result].join(' '),
           )
           assert.equal(new Set(names).size, names.length, 'a row twice in one batch')
           for (const [at, name] of names.entries())
@@ -74,7 +78,7 @@ test('every combination of door, operation and result is counted for itself', as
     for (const operation of [...operations.map(({ name }) => name), null])
       for (const [status, cache, result] of outcomes) {
         counts.count({ caller, door, operation, status, cache })
-        const name = `${caller.userId} ${dayOf('2026-11-21')} ${door} ${operation ?? 'other'} ${result}`
+        const name = `${caller.userId} ${dayOf('2026-11-21')} key ${door} ${operation ?? 'other'} ${result}`
         expected.set(name, (expected.get(name) ?? 0) + 1)
       }
   await counts.flush()
@@ -102,8 +106,8 @@ test('the day is that of the user’s zone, also when it ends between two reques
   assert.deepEqual(
     [...kept].sort(),
     [
-      [`${sydney.userId} ${first} rest list_accounts HIT`, 3],
-      [`${sydney.userId} ${second} rest list_accounts HIT`, 1],
+      [`${sydney.userId} ${first} key rest list_accounts HIT`, 3],
+      [`${sydney.userId} ${second} key rest list_accounts HIT`, 1],
     ].sort(),
   )
 })
@@ -161,4 +165,24 @@ test('beyond the bound further users are not counted, which is reported, and tho
   counts.count({ ...ok, caller: callerOf() })
   await counts.flush()
   assert.deepEqual([kept.size, dropped], [4, [2]])
+})
+
+test('each key and agent of a user is counted for itself, and beyond a bound the others together', async () => {
+  const { counts, kept, calls } = stage('2026-11-21T00:00:00Z', 1000)
+  const { userId } = callerOf()
+  const ask = (bucketId: string) =>
+    counts.count({ ...ok, caller: callerOf(userId, 'Australia/Sydney', bucketId) })
+  for (let at = 0; at < maxUsageReaders + 5; at += 1) {
+    ask(`key-${at}`)
+    ask('key-0')
+  }
+  await counts.settle(userId)
+  assert.equal(calls[0]?.length, maxUsageReaders + 1)
+  const of = (reader: string) => `${userId} ${dayOf('2026-11-21')} ${reader} rest list_accounts HIT`
+  assert.equal(kept.get(of('key-0')), maxUsageReaders + 6)
+  assert.equal(kept.get(of('key-1')), 1)
+  assert.equal(kept.get(of(otherReaders)), 5)
+  ask('key-1')
+  await counts.flush()
+  assert.equal(kept.get(of('key-1')), 2)
 })

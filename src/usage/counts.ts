@@ -1,7 +1,7 @@
 /**
- * Counts the requests of identified callers by user, day in their zone, door, operation and result, in
- * memory, and adds them to the store every ten seconds and at the end. On the path of a request it is one
- * look-up and one increment. A kill loses what was counted since the last writing; a commit whose
+ * Counts the requests of identified callers by user, day in their zone, key or agent, door, operation and
+ * result, in memory, and adds them to the store every ten seconds and at the end. On the path of a request it
+ * is two look-ups and one increment. A kill loses what was counted since the last writing; a commit whose
  * confirmation was lost counts twice.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -17,15 +17,20 @@ import {
 import type { PeriodicTask } from '#jobs/periodic.ts'
 import type { UserId } from '#kernel/ids.ts'
 import { type Clock, getZone, toMicros, toMillis } from '#kernel/time.ts'
-import type { UsageRow, UsageStore } from '#store/ports/usage.ts'
+import {
+  maxUsageReaders,
+  otherReaders,
+  type UsageRow,
+  type UsageStore,
+} from '#store/ports/usage.ts'
 import type { ReadRecord } from '#telemetry/request-record.ts'
 
 export interface UsageCountsOptions {
   readonly store: { readonly usage: Pick<UsageStore, 'add'> }
   readonly clock: Clock
-  /** Requests that were not counted, because too many users waited to be written. */
+  /** Requests that were not counted, because too many keys and agents waited to be written. */
   readonly onDropped: (requests: number) => void
-  /** Bound of users and days in memory; a test sets a small one. */
+  /** Bound of keys and agents by user and day in memory; a test sets a small one. */
   readonly maxTallies?: number
 }
 
@@ -43,20 +48,21 @@ export interface UsageCounts {
   readonly task: PeriodicTask
 }
 
-/** About 450 bytes each. */
+/** Below 1.5 KB each. */
 const defaultMaxTallies = 20_000
 const flushEveryMs = 10_000
 const batchRows = 500
 const msPerDay = 86_400_000
 
-/** The counts of one user on one day, one number for each combination of door, operation and result. */
+/** The counts of one user on one day. */
 interface Tally {
   readonly userId: UserId
   readonly zone: string
   readonly day: number
   readonly startsAt: number
   readonly endsAt: number
-  readonly counts: Uint32Array
+  /** By key or agent one number for each combination of door, operation and result. */
+  readonly readers: Map<string, Uint32Array>
 }
 
 const names: readonly UsageOperation[] = [
@@ -73,6 +79,8 @@ interface Memory {
   readonly current: Map<UserId, Tally>
   /** Of a day that has ended, or could not be written; by user and day. */
   readonly former: Map<string, Tally>
+  /** Keys and agents of all tallies. */
+  held: number
   dropped: number
 }
 
@@ -82,7 +90,7 @@ interface Parts extends UsageCountsOptions {
 
 export function makeUsageCounts(options: UsageCountsOptions): UsageCounts {
   const { maxTallies: max = defaultMaxTallies } = options
-  const memory: Memory = { max, current: new Map(), former: new Map(), dropped: 0 }
+  const memory: Memory = { max, current: new Map(), former: new Map(), held: 0, dropped: 0 }
   const parts: Parts = { ...options, memory }
   const flush = () => writeAll(parts)
   return {
@@ -106,8 +114,10 @@ function count(
     now >= known.startsAt &&
     known.zone === caller.timezone
   const tally = isToday ? known : open(memory, caller, now)
-  if (tally === null) memory.dropped += 1
-  else add(tally.counts, toSlot(door, operation, toResult(status, cache)), 1)
+  const { bucketId } = caller
+  const counts = tally.readers.get(bucketId) ?? openReader(memory, tally, bucketId)
+  if (counts === null) memory.dropped += 1
+  else add(counts, toSlot(door, operation, toResult(status, cache)), 1)
 }
 
 async function writeAll(parts: Parts): Promise<void> {
@@ -149,63 +159,79 @@ function add(counts: Uint32Array, slot: number, requests: number): void {
   counts[slot] = (counts[slot] ?? 0) + requests
 }
 
-/** Begins the counts of a user on the day that is now in their zone; null when there is no room. */
-function open(memory: Memory, { userId, timezone }: Caller, now: number): Tally | null {
+/** Begins the counts of a user on the day that is now in their zone. */
+function open(memory: Memory, { userId, timezone }: Caller, now: number): Tally {
   const zone = getZone(timezone)
   const text = zone.dayOf(toMicros(now))
   const day = Math.round(Date.parse(text) / msPerDay)
   const known = memory.current.get(userId)
   if (known !== undefined) {
-    memory.current.delete(userId)
+    forget(memory, known)
     for (const row of toRows(known)) putBack(memory, row)
   }
-  if (isFull(memory)) return null
   const tally: Tally = {
     userId,
     zone: timezone,
     day,
     startsAt: toMillis(zone.startOfDay(text)),
     endsAt: zone.endOfDay(text) / 1000,
-    counts: new Uint32Array(slots),
+    readers: new Map(),
   }
-  memory.current.set(userId, tally)
+  // A tally without a reader is kept nowhere.
+  if (memory.held < memory.max) memory.current.set(userId, tally)
   return tally
 }
 
-const isFull = ({ current, former, max }: Memory) => current.size + former.size >= max
+/** Begins the counts of a key or an agent; beyond a bound they are counted together. Null: no room. */
+function openReader(memory: Memory, tally: Tally, reader: string): Uint32Array | null {
+  const name = tally.readers.size < maxUsageReaders ? reader : otherReaders
+  const known = tally.readers.get(name)
+  if (known !== undefined) return known
+  if (memory.held >= memory.max) return null
+  const counts = new Uint32Array(slots)
+  tally.readers.set(name, counts)
+  memory.held += 1
+  return counts
+}
+
+function forget(memory: Memory, tally: Tally): void {
+  memory.current.delete(tally.userId)
+  memory.held -= tally.readers.size
+}
 
 function putBack(memory: Memory, row: UsageRow): void {
-  const { userId, day, door, operation, result, requests } = row
+  const { userId, day, reader, door, operation, result, requests } = row
   const name = `${userId} ${day}`
   let tally = memory.former.get(name)
   if (tally === undefined) {
-    if (isFull(memory)) {
-      memory.dropped += requests
-      return
-    }
-    tally = { userId, zone: '', day, startsAt: 0, endsAt: 0, counts: new Uint32Array(slots) }
-    memory.former.set(name, tally)
+    tally = { userId, zone: '', day, startsAt: 0, endsAt: 0, readers: new Map() }
+    if (memory.held < memory.max) memory.former.set(name, tally)
   }
-  add(tally.counts, toSlot(door, operation === 'other' ? null : operation, result), requests)
+  const counts = tally.readers.get(reader) ?? openReader(memory, tally, reader)
+  if (counts === null) memory.dropped += requests
+  else add(counts, toSlot(door, operation === 'other' ? null : operation, result), requests)
 }
 
-function takeAll({ current, former }: Memory): readonly Tally[] {
-  const taken = [...former.values(), ...current.values()]
-  former.clear()
-  current.clear()
+function takeAll(memory: Memory): readonly Tally[] {
+  const taken = [...memory.former.values(), ...memory.current.values()]
+  memory.former.clear()
+  memory.current.clear()
+  memory.held = 0
   return merge(taken)
 }
 
-function takeOf({ current, former }: Memory, userId: UserId): readonly Tally[] {
+function takeOf(memory: Memory, userId: UserId): readonly Tally[] {
   const taken: Tally[] = []
-  for (const [name, tally] of former) {
+  for (const [name, tally] of memory.former) {
     if (tally.userId !== userId) continue
     taken.push(tally)
-    former.delete(name)
+    memory.former.delete(name)
+    memory.held -= tally.readers.size
   }
-  const own = current.get(userId)
-  current.delete(userId)
-  return merge(own === undefined ? taken : [...taken, own])
+  const own = memory.current.get(userId)
+  if (own === undefined) return merge(taken)
+  forget(memory, own)
+  return merge([...taken, own])
 }
 
 /** One tally for each user and day: no two rows of a batch are the same row of the store. */
@@ -215,13 +241,29 @@ function merge(tallies: readonly Tally[]): readonly Tally[] {
     const name = `${tally.userId} ${tally.day}`
     const first = merged.get(name)
     if (first === undefined) merged.set(name, tally)
-    else for (const [slot, requests] of tally.counts.entries()) add(first.counts, slot, requests)
+    else addTally(first, tally)
   }
   return [...merged.values()]
 }
 
-function toRows({ userId, day, counts }: Tally): readonly UsageRow[] {
-  const rows: UsageRow[] = []
+function addTally(first: Tally, { readers }: Tally): void {
+  for (const [reader, counts] of readers) {
+    const known = first.readers.get(reader)
+    if (known === undefined) first.readers.set(reader, counts)
+    else for (const [slot, requests] of counts.entries()) add(known, slot, requests)
+  }
+}
+
+function toRows({ userId, day, readers }: Tally): readonly UsageRow[] {
+  return [...readers].flatMap(([reader, counts]) =>
+    toCounts(counts).map((count) => ({ userId, day, reader, ...count })),
+  )
+}
+
+type Count = Pick<UsageRow, 'door' | 'operation' | 'result' | 'requests'>
+
+function toCounts(counts: Uint32Array): readonly Count[] {
+  const rows: Count[] = []
   for (const [slot, requests] of counts.entries()) {
     if (requests === 0) continue
     const place = Math.floor(slot / results.length)
@@ -229,7 +271,7 @@ function toRows({ userId, day, counts }: Tally): readonly UsageRow[] {
     const operation = names[place % names.length]
     const result = results[slot % results.length]
     if (door === undefined || operation === undefined || result === undefined) continue
-    rows.push({ userId, day, door, operation, result, requests })
+    rows.push({ door, operation, result, requests })
   }
   return rows
 }

@@ -2,6 +2,7 @@
  * What is left of a user's limits now, without counting anything: the windows of each key and agent, and the
  * requests that a provider still allows for this person or for the whole installation.
  */
+import { toGrantBucket } from '#auth/caller.ts'
 import { toKeyStatus } from '#auth/keys.ts'
 import type { Agents } from '#auth/oauth/port.ts'
 import type { Bucket } from '#contract/operations.ts'
@@ -61,7 +62,7 @@ export function makeReadLimits(options: LimitsLeftOptions): ReadLimits {
       ...(await agents.list(userId)).map(({ grantId, clientName }) => ({
         kind: 'agent' as const,
         name: clientName,
-        bucketId: `grant:${grantId}`,
+        bucketId: toGrantBucket(grantId),
       })),
     ].slice(0, maxReaders)
     const isKnown = kv.connections().every(({ name, isUp }) => name !== 'limits' || isUp)

@@ -1,12 +1,13 @@
 /**
- * What a user has asked for in the last days: by day, by operation, by result. The page and the admin API
- * show this one report, so that their numbers agree.
+ * What a user has asked for in the last days: by day, by operation, by key and agent, by result. The page and
+ * the admin API show this one report, so that their numbers agree.
  */
 import { defaultTimezone } from '#auth/caller.ts'
 import type { UsageDoor, UsageOperation, UsageResult } from '#contract/usage.ts'
 import type { UserId } from '#kernel/ids.ts'
 import { addDays, type Clock, getZone, toMicros } from '#kernel/time.ts'
 import type { UsageCount, UsageStore } from '#store/ports/usage.ts'
+import { type NamedReader, nameReaders, type ReaderNames } from './readers.ts'
 
 export type UsageResults = Readonly<Record<UsageResult, number>>
 
@@ -28,6 +29,11 @@ export interface UsageReport extends Counted {
     readonly door: UsageDoor
     readonly operation: UsageOperation
   })[]
+  /** Who asked, the most frequent first, each with what it asked for. */
+  readonly readers: readonly (Counted &
+    NamedReader & {
+      readonly operations: readonly (Counted & { readonly operation: UsageOperation })[]
+    })[]
 }
 
 /** @param days how many days, today included. */
@@ -37,7 +43,10 @@ export type ReadUsage = (
 ) => Promise<UsageReport>
 
 export interface UsageReportOptions {
-  readonly store: { readonly usage: Pick<UsageStore, 'list'> }
+  readonly store: ReaderNames['store'] & {
+    readonly usage: Pick<UsageStore, 'list' | 'listReaders'>
+  }
+  readonly agents: ReaderNames['agents']
   readonly clock: Clock
   /** Writes what this process has counted of a user; null: this process counts nothing. */
   readonly settle: ((userId: UserId) => Promise<void>) | null
@@ -48,7 +57,13 @@ export interface UsageReportOptions {
 const msPerDay = 86_400_000
 
 /** Makes the reader. Requests of other processes are in it ten seconds later. */
-export function makeReadUsage({ store, clock, settle, onFailure }: UsageReportOptions): ReadUsage {
+export function makeReadUsage({
+  store,
+  agents,
+  clock,
+  settle,
+  onFailure,
+}: UsageReportOptions): ReadUsage {
   return async ({ id, timezone }, days) => {
     await settle?.(id).catch(onFailure)
     const zone = timezone ?? defaultTimezone
@@ -76,10 +91,27 @@ export function makeReadUsage({ store, clock, settle, onFailure }: UsageReportOp
             ? []
             : [{ door: one.door, operation: one.operation, ...sum(group) }]
         })
-        .sort((one, other) => other.requests - one.requests),
+        .sort(mostFirst),
+      readers: toReaders(
+        await nameReaders({ store, agents }, id, await store.usage.listReaders(id, first)),
+      ),
     }
   }
 }
+
+function toReaders(readers: Awaited<ReturnType<typeof nameReaders>>): UsageReport['readers'] {
+  return readers
+    .map(({ reader, counts }) => ({
+      ...reader,
+      ...sum(counts),
+      operations: [...Map.groupBy(counts, ({ operation }) => operation)]
+        .map(([operation, own]) => ({ operation, ...sum(own) }))
+        .sort(mostFirst),
+    }))
+    .sort(mostFirst)
+}
+
+const mostFirst = (one: Counted, other: Counted) => other.requests - one.requests
 
 const toNumber = (day: string) => Math.round(Date.parse(day) / msPerDay)
 
@@ -93,7 +125,7 @@ const none = {
   disconnected: 0,
 } as const satisfies UsageResults
 
-function sum(rows: readonly UsageCount[]): Counted {
+function sum(rows: readonly Pick<UsageCount, 'result' | 'requests'>[]): Counted {
   const results: Record<UsageResult, number> = { ...none }
   let requests = 0
   for (const row of rows) {

@@ -52,6 +52,7 @@ test('with the keyboard alone: settings are saved, a browser is signed out, usag
     {
       userId: person.id,
       day: Math.floor(service.clock.now() / 86_400_000),
+      reader: 'key',
       door: 'rest',
       operation: 'list_accounts',
       result: 'HIT',

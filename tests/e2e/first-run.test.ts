@@ -79,6 +79,7 @@ async function addUsage({ id }: Person): Promise<void> {
     const of = {
       userId: id,
       day: today - back,
+      reader: 'key',
       door: 'rest',
       operation: 'list_transactions',
     } as const

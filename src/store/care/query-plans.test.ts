@@ -55,13 +55,20 @@ test('the sweep of begun links reads those that have expired, and the open one o
   assert.match(plans[0] ?? '', /\(expires_at<\?\)/)
 })
 
-test('the sweep of counted requests reads those of old days, and a user’s own are one search', async () => {
+test('the sweep of counted requests reads those of old days, and a user’s own are one search of each table', async () => {
   const usage = makeUsageStore({ engine, write })
+  assertSearches(await plansOf(() => usage.sweep(1, 10)), [
+    'usage_by_reader_by_day',
+    'usage_days_by_day',
+  ])
   const plans = await plansOf(async () => {
-    await usage.sweep(1, 10)
     await usage.list(newId<UserId>(), 1)
+    await usage.listReaders(newId<UserId>(), 1)
   })
-  assertSearches(plans, ['usage_days_by_day', 'sqlite_autoindex_usage_days_1'])
+  assert.equal(plans.length, 2)
+  for (const plan of plans)
+    for (const table of ['usage_by_reader', 'usage_days'])
+      assert.match(plan, new RegExp(`SEARCH ${table} USING INDEX sqlite_autoindex_${table}_1`))
 })
 
 test('the sweep of grants and tokens reads those that have expired, not all', async () => {

@@ -113,6 +113,7 @@ export interface DashboardTables {
     revoked_at: MomentOrNull
     repeated_at: MomentOrNull
   }
+  /** Of before keys and agents were counted apart; nothing is added any more. */
   readonly usage_days: {
     user_id: UserId
     day: number
@@ -120,5 +121,6 @@ export interface DashboardTables {
     operation: UsageRow['operation']
     result: UsageRow['result']
     requests: number
-  }
+  } /** `migrations/0026_usage_by_reader.sql`. */
+  readonly usage_by_reader: DashboardTables['usage_days'] & { reader: string }
 }

@@ -12,7 +12,7 @@ export interface StoreReader {
   readonly endpoints: Pick<Store['endpoints'], 'list' | 'find'>
   readonly deliveries: Pick<Store['deliveries'], 'list' | 'find' | 'listAttempts'>
   readonly consumers: Pick<Store['consumers'], 'list' | 'get'>
-  readonly usage: Pick<Store['usage'], 'list'>
+  readonly usage: Pick<Store['usage'], 'list' | 'listReaders'>
   readonly sessions: Pick<Store['sessions'], 'findPassword' | 'list'>
   readonly secondFactors: Pick<Store['secondFactors'], 'has' | 'hasApp' | 'countCodes'>
   readonly passkeys: Pick<Store['passkeys'], 'list'>

@@ -85,6 +85,30 @@ export function testOpening(makePlace: () => Promise<Place>): void {
   )
 
   test(
+    'requests that were counted before keys and agents were counted apart are listed beside the others, and swept',
+    inPlace(async (place) => {
+      const first = await place.open()
+      const { id: userId } = await addUser(first)
+      const of = { door: 'rest', operation: 'list_accounts', result: 'HIT' } as const
+      await first.usage.add([{ userId, day: 7, reader: 'key', requests: 2, ...of }])
+      await first.close()
+      await place.tamper(
+        `insert into usage_days values ('${userId}', 7, 'rest', 'list_accounts', 'HIT', 3)`,
+      )
+      const second = await place.open()
+      assert.deepEqual(await second.usage.list(userId, 0), [{ day: 7, requests: 5, ...of }])
+      const readers = await second.usage.listReaders(userId, 0)
+      assert.deepEqual(readers.map(({ reader, requests }) => [reader, requests]).sort(), [
+        ['before', 3],
+        ['key', 2],
+      ])
+      assert.equal(await second.usage.sweep(8, 10), 2)
+      assert.deepEqual(await second.usage.list(userId, 0), [])
+      await second.close()
+    }),
+  )
+
+  test(
     'a store made in one mode does not open in the other',
     inPlace(async (place) => {
       await (await place.open({ mode: 'sandbox' })).close()

@@ -2,13 +2,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newId, type UserId } from '#kernel/ids.ts'
-import type { UsageRow } from '#store/ports/usage.ts'
+import { maxUsageReaders, otherReaders, type UsageRow } from '#store/ports/usage.ts'
 import type { StoreOf } from './place.ts'
 import { addUser, now } from './rows.ts'
 
 const row = (userId: UserId, over: Partial<UsageRow> = {}): UsageRow => ({
   userId,
   day: 20_000,
+  reader: 'key-1',
   door: 'rest',
   operation: 'list_accounts',
   result: 'HIT',
@@ -21,7 +22,7 @@ export function testUsage(store: StoreOf): void {
     const [user, other] = [await addUser(store()), await addUser(store())]
     await store().usage.add([row(user.id, { requests: 2 }), row(other.id, { requests: 7 })])
     await store().usage.add([row(user.id, { requests: 3 }), row(user.id, { result: 'MISS' })])
-    const { userId: _, ...count } = row(user.id)
+    const { userId: _, reader: __, ...count } = row(user.id)
     const listed = await store().usage.list(user.id, 20_000)
     assert.deepEqual(
       listed.toSorted((one, two) => (one.result < two.result ? -1 : 1)),
@@ -80,5 +81,45 @@ export function testUsage(store: StoreOf): void {
       (await store().usage.list(user.id, 0)).map(({ day }) => day),
       [9],
     )
+  })
+
+  test('counts add up by key and agent too, and the days have those of all of them', async () => {
+    const user = await addUser(store())
+    const other = { reader: 'grant:2' }
+    await store().usage.add([row(user.id), row(user.id, other), row(user.id, { day: 20_001 })])
+    await store().usage.add([row(user.id, { ...other, requests: 4 })])
+    const { userId: _, day: __, ...count } = row(user.id)
+    const listed = await store().usage.listReaders(user.id, 20_000)
+    assert.deepEqual(
+      listed.toSorted((one, two) => (one.reader < two.reader ? -1 : 1)),
+      [
+        { ...count, reader: 'grant:2', requests: 5 },
+        { ...count, reader: 'key-1', requests: 2 },
+      ],
+    )
+    assert.deepEqual(
+      (await store().usage.list(user.id, 20_000))
+        .map(({ day, requests }) => [day, requests])
+        .sort(),
+      [
+        [20_000, 6],
+        [20_001, 1],
+      ],
+    )
+    assert.deepEqual(await store().usage.listReaders(user.id, 20_002), [])
+  })
+
+  test('beyond so many keys and agents of a day the others are counted together, and nothing is lost', async () => {
+    const user = await addUser(store())
+    const made = (first: number, count: number) =>
+      Array.from({ length: count }, (_, at) => row(user.id, { reader: `key ${first + at}` }))
+    await store().usage.add(made(0, maxUsageReaders - 1))
+    await store().usage.add(made(0, maxUsageReaders + 9))
+    await store().usage.add(made(maxUsageReaders + 9, 3))
+    const listed = await store().usage.listReaders(user.id, 0)
+    assert.equal(listed.length, maxUsageReaders + 1)
+    assert.equal(listed.find(({ reader }) => reader === otherReaders)?.requests, 12)
+    const [day] = await store().usage.list(user.id, 0)
+    assert.equal(day?.requests, maxUsageReaders - 1 + maxUsageReaders + 9 + 3)
   })
 }

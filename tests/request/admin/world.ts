@@ -197,7 +197,7 @@ export async function makeWorld(t: TestContext, options: WorldOptions = {}): Pro
     actions: makeUserActions({ store, clock, signIns, invite }),
     connections,
     webhooks: makeWebhooks({ store, clock, allowPrivate: options.allowPrivate ?? true }),
-    readUsage: makeReadUsage({ store, clock, settle: null, onFailure: assertNever }),
+    readUsage: makeReadUsage({ store, agents, clock, settle: null, onFailure: assertNever }),
     readLimits: makeReadLimits({ store, agents, kv, adapters, limits: gateLimits, clock }),
     agents,
     sessions: makeSessions({ store, clock }),

@@ -147,7 +147,9 @@ test('the river shows syncs, requests and deliveries of thirty days, and its tab
   })
   const { text } = await (await world.enter(person)).get('/')
   const figure = /<figure class="river".*?<\/figure>/s.exec(text)?.[0] ?? ''
-  assert.match(figure, /From Up the River: 1 sync\. To Programs: 3 requests"/)
+  assert.match(figure, /From Up the River: 1 sync\. To k: 3 requests"/)
+  assert.match(figure, /<title>Up the River: 1 sync, needs you<\/title>/)
+  assert.match(figure, /<title>k: 3 requests<\/title>/)
   assert.match(figure, /<path class="bad"/)
   const cells = [...figure.matchAll(/data-label="Traffic">([^<]*)</g)].map(([, cell]) => cell)
   assert.deepEqual(cells, ['1 sync', '3 requests'])

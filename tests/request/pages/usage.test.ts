@@ -77,8 +77,8 @@ test('requests of programs and agents are counted by day, operation and result, 
   const { status, text } = await jar.get('/usage')
   assert.equal(status, 200)
   assert.match(text, /<strong>7<\/strong> requests in the last 30 days/)
-  assert.deepEqual(rowOf(text, 'List transactions'), ['programs', '1', '0', '1'])
-  assert.deepEqual(rowOf(text, 'List categories'), ['programs', '1', '0', '0'])
+  assert.deepEqual(rowOf(text, 'List transactions'), ['programs', '1', '0', '0', '1'])
+  assert.deepEqual(rowOf(text, 'List categories'), ['programs', '1', '0', '0', '0'])
   assert.match(text, /<svg role="img" aria-labelledby="plot-title"/)
   assert.match(text, /<title id="plot-title">Requests by day from .* 7 in all, at most 6 on a day</)
   const { body } = await readAdmin(person)
@@ -115,7 +115,13 @@ test('answers to programs that read SimpleFIN are counted under a client of thei
   const guess = access.replace('://', '://x')
   assert.equal((await program.read(guess, '/accounts')).status, 403, 'nobody’s')
   const { text } = await (await world.enter(person)).get('/usage')
-  assert.deepEqual(rowOf(text, 'Accounts with their transactions'), ['SimpleFIN', '2', '1', '0'])
+  assert.deepEqual(rowOf(text, 'Accounts with their transactions'), [
+    'SimpleFIN',
+    '2',
+    '1',
+    '0',
+    '0',
+  ])
   const { body } = await readAdmin(person)
   assert.deepEqual(
     body.operations.map(({ door, operation, requests }) => [door, operation, requests]),
@@ -161,7 +167,7 @@ test('what is left is shown for each key and agent, and looking counts nothing',
   await ask('/v1/accounts', key)
   await ask('/v1/categories', key)
   for (const _ of [1, 2]) {
-    const { text } = await jar.get('/usage')
+    const [, text = ''] = (await jar.get('/usage')).text.split('What is left now')
     const cells = rowOf(text, 'budget &lt;b&gt;')
     assert.match(cells[0] ?? '', /^58 left, all again in \d+ seconds$/)
     assert.deepEqual(cells.slice(1), ['30 left', '30 left'])
@@ -207,6 +213,7 @@ test('a month of every operation and many keys stays below 100 KB, without inlin
         usageResults.map((result) => ({
           userId: person.id,
           day: today - back,
+          reader: `key ${back % 20}`,
           door,
           operation,
           result,
@@ -253,4 +260,56 @@ test('F30: requests over a limit are told apart from failures, with a scale, val
   assert.match(lines[0] ?? '', /day,requests,hit,miss,bypass,limited,refused,failed,disconnected$/)
   assert.equal(lines.length, 31)
   assert.match(lines.at(-1) ?? '', /^\d{4}-\d\d-\d\d,5,3,1,0,0,1,0,0$/)
+})
+
+test('each key, agent and program has its own requests by operation and result, also in the admin API and in a file', async () => {
+  const person = await world.addPerson()
+  const jar = await world.enter(person)
+  const [busy, quiet] = [await addKey(person, '=busy <b>'), await addKey(person, 'quiet')]
+  for (const _ of [1, 2, 3]) await ask('/v1/accounts', busy)
+  await ask('/v1/transactions?connectionId=none', busy)
+  await ask('/v1/categories', quiet)
+  const agent = await connectAgent(world.service, jar, { name: 'Claude' })
+  await post(world.service, toolCall('list_accounts'), { as: `Bearer ${agent.access_token}` })
+  const { body } = await readAdmin(person)
+  assert.deepEqual(
+    body.readers
+      .map(({ kind, name, requests, results, operations }) => [
+        ...[kind, name, requests, results.refused],
+        operations.map((one) => `${one.operation} ${one.requests}`).join(', '),
+      ])
+      .sort(),
+    [
+      ['agent', 'Claude', 1, 0, 'list_accounts 1'],
+      ['key', '=busy <b>', 4, 1, 'list_accounts 3, list_transactions 1'],
+      ['key', 'quiet', 1, 0, 'list_categories 1'],
+    ],
+  )
+  const { text } = await jar.get('/usage')
+  assert.match(text, /<span class="foreign">=busy &lt;b&gt;<\/span> <small>key<\/small>/)
+  assert.match(text, /List accounts: 3, List transactions: 1</)
+  const file = await jar.get('/usage/download/readers')
+  assert.equal(file.headers['content-disposition'], 'attachment; filename="usage-by-key.csv"')
+  const lines = file.text.trim().split('\r\n')
+  assert.match(lines[0] ?? '', /kind,id,name,operation,requests,hit,miss,bypass,limited,refused,/)
+  assert.match(file.text, /key,[\da-f-]{36},'=busy <b>,list_transactions,1,0,0,0,0,1,0,0\r/)
+  assert.equal(lines.length, 5)
+})
+
+test('requests of keys and agents that are gone, and of before they were counted apart, still count', async () => {
+  const person = await world.addPerson()
+  const day = Math.floor(world.service.clock.now() / 86_400_000)
+  const of = { userId: person.id, day, door: 'rest', operation: 'list_accounts' } as const
+  await world.service.app.store.usage.add([
+    { ...of, result: 'HIT', requests: 3, reader: 'grant:gone' },
+    { ...of, result: 'HIT', requests: 4, reader: 'others' },
+    { ...of, result: 'HIT', requests: 5, reader: 'before' },
+  ])
+  const { text } = await (await world.enter(person)).get('/usage')
+  assert.match(text, /<strong>12<\/strong> requests/)
+  assert.match(text, /Keys and agents that are gone<small class="place">List accounts: 7</)
+  assert.match(
+    text,
+    /Before keys and agents were counted apart<small class="place">List accounts: 5</,
+  )
 })

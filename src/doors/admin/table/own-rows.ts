@@ -52,8 +52,21 @@ const Usage = z
     operations: z.array(
       z.strictObject({ door: z.enum(usageDoors), operation: z.string(), ...counted }),
     ),
+    readers: z.array(
+      z.strictObject({
+        kind: z.enum(['key', 'agent', 'program', 'dashboard', 'ended', 'before']),
+        id: z.string().nullable(),
+        name: z.string().nullable(),
+        ...counted,
+        operations: z.array(z.strictObject({ operation: z.string(), ...counted })),
+      }),
+    ),
   })
-  .meta({ id: 'Usage', description: 'The requests of a user in the last days.' })
+  .meta({
+    id: 'Usage',
+    description:
+      'The requests of a user in the last days. Of `readers`, `dashboard` is the user on the pages, `ended` are keys and agents that are not listed any more, and `before` was counted before keys and agents were counted apart.',
+  })
 
 const Left = z
   .strictObject({ allowed: z.boolean(), limit: count, remaining: count, resetMs: count })
@@ -144,7 +157,7 @@ export const ownRowCalls = {
   readUsage: {
     route: 'GET /admin/users/{user}/usage',
     command: 'usage',
-    summary: 'show the requests of a user by day',
+    summary: 'show the requests of a user by day, by operation, and by key and agent',
     description: 'Requests of other processes are in it ten seconds later.',
     input: query(z.strictObject({ days }), {
       days: { value: 'N', help: 'how many days, 1 to 90; 30 when absent' },

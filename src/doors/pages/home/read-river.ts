@@ -1,9 +1,11 @@
 /** What the river of the overview shows: our own counts of 30 days. No provider is asked. */
 import type { ConnectionOverview, RunDays } from '#connections/overview.ts'
-import type { UsageDoor } from '#contract/usage.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
+import type { UsageReport } from '#usage/report.ts'
 import { nameOf, needsOwner, pathOf } from '../connections/facts.ts'
 import type { PagesContext } from '../context.ts'
+import { foreignText } from '../html.ts'
+import { readerWords } from '../usage/words.ts'
 import type { SignedIn } from '../visit.ts'
 import { showUrl } from '../webhooks/list-page.ts'
 import type { River, RiverEnd } from './river.ts'
@@ -38,21 +40,26 @@ export async function readRiver(
       isTroubled: needsOwner(overview),
     }
   })
-  const byDoor = Map.groupBy(report.operations, ({ door }) => door)
-  const readers = doors.flatMap(({ door, name, path }): RiverEnd[] => {
-    const traffic = (byDoor.get(door) ?? []).reduce((sum, { requests }) => sum + requests, 0)
-    return traffic === 0 ? [] : [{ name, path, traffic, unit: 'request', isTroubled: false }]
-  })
-  return { sources, readers: [...readers, ...deliveries] }
+  const readers = report.readers.map(
+    ({ kind, name, requests: traffic }): RiverEnd => ({
+      name: foreignText(name ?? readerWords[kind]),
+      path: readerPaths[kind],
+      traffic,
+      unit: 'request',
+      isTroubled: false,
+    }),
+  )
+  return { sources, readers, endpoints: deliveries }
 }
 
-const doors: readonly { readonly door: UsageDoor; readonly name: string; readonly path: string }[] =
-  [
-    { door: 'rest', name: 'Programs', path: '/keys' },
-    { door: 'mcp', name: 'Agents', path: '/agents' },
-    { door: 'simplefin', name: 'SimpleFIN programs', path: '/simplefin/create' },
-    { door: 'dashboard', name: 'These pages', path: '/money' },
-  ]
+const readerPaths: Readonly<Record<UsageReport['readers'][number]['kind'], string>> = {
+  key: '/keys',
+  agent: '/agents',
+  program: '/simplefin/create',
+  dashboard: '/money',
+  ended: '/usage',
+  before: '/usage',
+}
 
 async function countDeliveries(
   { store, clock }: Pick<PagesContext, 'store' | 'clock'>,

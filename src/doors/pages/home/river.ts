@@ -19,7 +19,9 @@ export interface RiverEnd {
 
 export interface River {
   readonly sources: readonly RiverEnd[]
+  /** Keys, agents and programs, and the person on the pages. */
   readonly readers: readonly RiverEnd[]
+  readonly endpoints: readonly RiverEnd[]
 }
 
 /** Units of the drawing: the height of a row in pixels, as the lists beside it have it (pages.css). */
@@ -27,10 +29,15 @@ const rowHeight = 40
 const width = 100
 const widest = 22
 const mostRows = 8
+/** So many rows are left for the readers where there are many endpoints. */
+const leastReaders = 5
+/** A thin line answers to the pointer as one of this width. */
+const hoverWidth = 14
 
-export function renderRiver({ sources, readers }: River): Html | null {
-  if (sources.length === 0 || readers.length === 0) return null
-  const [left, right] = [fold(sources), fold(readers)]
+export function renderRiver(river: River): Html | null {
+  const left = fold(river.sources, mostRows, '/connections')
+  const right = foldRight(river)
+  if (left.length === 0 || right.length === 0) return null
   const rows = Math.max(left.length, right.length)
   const height = rows * rowHeight
   const most = Math.max(1, ...[...left, ...right].map(({ traffic }) => traffic))
@@ -46,7 +53,7 @@ export function renderRiver({ sources, readers }: River): Html | null {
       const [from, to] = isLeft ? [0, width / 2] : [width, width / 2]
       const bend = isLeft ? width / 4 : (3 * width) / 4
       const path = `M${from} ${round(y)}C${bend} ${round(y)} ${bend} ${round(middle)} ${to} ${round(middle)}`
-      return html`<path class="${end.isTroubled ? 'bad' : 'good'}" d="${path}" stroke-width="${round(size)}"/>`
+      return html`<g><title>${end.name}: ${describeTraffic(end)}${end.isTroubled && ', needs you'}</title><path class="hover" d="${path}" stroke-width="${Math.max(hoverWidth, Math.ceil(size))}"/><path class="${end.isTroubled ? 'bad' : 'good'}" d="${path}" stroke-width="${round(size)}"/></g>`
     })
   }
   return html`<h2 id="river">Where your data flow</h2>
@@ -75,19 +82,27 @@ ${table<RiverEnd & { readonly way: string }>(
 </figure>`
 }
 
-/** Everything beyond eight rows is one. */
-function fold(ends: readonly RiverEnd[]): readonly RiverEnd[] {
-  if (ends.length <= mostRows) return ends
-  const rest = ends.slice(mostRows - 1)
+/** Readers and endpoints are folded for themselves: their traffic is not of one unit. */
+function foldRight({ readers, endpoints }: River): readonly RiverEnd[] {
+  const forReaders = Math.max(leastReaders, mostRows - endpoints.length)
+  const shown = fold(readers, forReaders, '/usage')
+  return [...shown, ...fold(endpoints, mostRows - shown.length, '/webhooks')]
+}
+
+/** Everything beyond so many rows is one, which leads to the whole list. */
+function fold(ends: readonly RiverEnd[], most: number, path: string): readonly RiverEnd[] {
+  if (ends.length <= most) return ends
+  const rest = ends.slice(most - 1)
   const [first] = rest
   if (first === undefined) return ends
   return [
-    ...ends.slice(0, mostRows - 1),
+    ...ends.slice(0, most - 1),
     {
-      ...first,
+      unit: first.unit,
+      path,
       name: `${rest.length} others`,
-      path: '/connections',
       traffic: rest.reduce((sum, { traffic }) => sum + traffic, 0),
+      isCut: rest.some(({ isCut = false }) => isCut),
       isTroubled: rest.some(({ isTroubled }) => isTroubled),
     },
   ]

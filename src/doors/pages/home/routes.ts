@@ -56,7 +56,7 @@ async function readHome(context: PagesContext, visit: SignedIn, q: string): Prom
     cards: all.length === 0 ? null : cards,
     river:
       all.length === 0
-        ? { sources: [], readers: [] }
+        ? { sources: [], readers: [], endpoints: [] }
         : await readRiver(context, visit, { connections: sorted, counts, endpoints }),
   }
 }

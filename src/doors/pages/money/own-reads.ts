@@ -3,7 +3,7 @@
  * their own that no key or agent shares. Every read is recorded as one of the dashboard. Nothing is kept.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type Caller, defaultTimezone } from '#auth/caller.ts'
+import { type Caller, defaultTimezone, ownBucket } from '#auth/caller.ts'
 import { allScopes } from '#auth/scopes.ts'
 import { type ApiError, apiError } from '#contract/errors.ts'
 import type { Operation } from '#contract/operations.ts'
@@ -58,8 +58,6 @@ export interface Reader {
 /** @throws OwnerGoneError when the account was deleted meanwhile. */
 export type OpenOwnReads = (reader: Reader) => Promise<OwnReads>
 
-/** Under what the limits of a person's own reads are counted; no key has this id. */
-const bucketId = 'dashboard'
 /** For all reads of one page; what was not read until then is said on it. */
 const pageTimeMs = 25_000
 
@@ -77,7 +75,9 @@ export function makeOwnReads(options: OwnReadsOptions): OpenOwnReads {
     if (access === null) throw new OwnerGoneError('the user is gone or being deleted')
     const { epoch, timezone, ...plan } = access
     const zone = timezone ?? defaultTimezone
-    const caller: Caller = { userId, bucketId, timezone: zone, plan, scopes: allScopes, epoch }
+    const caller: Caller = {
+      ...{ userId, bucketId: ownBucket, timezone: zone, plan, scopes: allScopes, epoch },
+    }
     const ended = AbortSignal.any([disconnectSignal(response), AbortSignal.timeout(pageTimeMs)])
     const about = { caller, ended, requestId: requestIdOf(request) }
     return {

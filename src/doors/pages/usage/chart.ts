@@ -21,13 +21,8 @@ const parts = [
 ] as const
 
 /** Without those over a limit: a program that asks too often is no failure. */
-function countFailed(results: UsageResults): number {
-  return countUnanswered(results) - results.limited
-}
-
-/** Requests that got no data. */
-export function countUnanswered({ limited, refused, failed, disconnected }: UsageResults): number {
-  return limited + refused + failed + disconnected
+export function countFailed({ refused, failed, disconnected }: UsageResults): number {
+  return refused + failed + disconnected
 }
 
 export function renderChart({ days, from, to, requests }: UsageReport): Html {
@@ -75,11 +70,8 @@ const dayColumns: readonly TableColumn<UsageReport['days'][number]>[] = [
   { name: 'Requests', show: ({ requests }) => toText(requests) },
   { name: 'Computed', show: ({ results }) => toText(results.MISS + results.BYPASS) },
   { name: 'From the cache', show: ({ results }) => toText(results.HIT) },
-  {
-    name: 'Refused, failed or cut off',
-    show: ({ results }) => toText(countUnanswered(results)),
-  },
-  { name: 'Of these over a limit', show: ({ results }) => toText(results.limited) },
+  { name: 'Over a limit (429)', show: ({ results }) => toText(results.limited) },
+  { name: 'Refused, failed or cut off', show: ({ results }) => toText(countFailed(results)) },
 ]
 
 export function renderDayTable({ days }: UsageReport): Html {

@@ -1,15 +1,15 @@
-/** The page of counted requests by day, operation and result, and what is left of limits. Rendering only. */
-import { agentOperations, operations } from '#contract/operations.ts'
-import type { UsageDoor, UsageOperation, UsageResult } from '#contract/usage.ts'
+/** Counted requests by day, key, agent, operation and result, and what is left of limits. Rendering only. */
+import type { UsageDoor, UsageResult } from '#contract/usage.ts'
 import type { LimitsLeft } from '#usage/limits-left.ts'
 import type { UsageReport } from '#usage/report.ts'
 import { type Html, html } from '../html.ts'
 import { icon } from '../icons.ts'
 import { leadingButton } from '../layout.ts'
 import { type TableColumn, table } from '../table.ts'
-import { countUnanswered, renderChart, renderDayTable } from './chart.ts'
+import { countFailed, renderChart, renderDayTable } from './chart.ts'
 import { renderLimits } from './limits.ts'
-import { toText } from './words.ts'
+import { renderReaders } from './readers.ts'
+import { nameOperation, toText } from './words.ts'
 
 export interface UsageOptions {
   readonly report: UsageReport
@@ -35,7 +35,9 @@ function renderCounts(report: UsageReport): Html {
   return html`<p><strong>${toText(report.requests)}</strong> ${report.requests === 1 ? 'request' : 'requests'} in the last ${report.days.length} days. Days are those of ${report.timezone}; the newest requests may be ten seconds behind.</p>
 ${renderChart(report)}
 ${renderDayTable(report)}
-<p class="downloads">${icon('download')}Each day by result: <a href="/usage/download" download>CSV</a></p>
+<p class="downloads">${icon('download')}CSV: <a href="/usage/download" download>each day by result</a> <a href="/usage/download/readers" download>each key and agent by operation and result</a></p>
+<h2>By key and agent</h2>
+${renderReaders(report)}
 <h2>By operation</h2>
 ${table('Requests by operation', operationColumns, report.operations, 'numbers')}
 <h2>By result</h2>
@@ -43,11 +45,12 @@ ${renderResults(report)}`
 }
 
 const operationColumns: readonly TableColumn<UsageReport['operations'][number]>[] = [
-  { name: 'Operation', show: nameOperation },
+  { name: 'Operation', show: ({ operation, door }) => nameOperation(operation, door) },
   { name: 'Client', show: ({ door }) => clientWords[door] },
   { name: 'Requests', show: ({ requests }) => toText(requests) },
   { name: 'From the cache', show: ({ results }) => toText(results.HIT) },
-  { name: 'Refused, failed or cut off', show: ({ results }) => toText(countUnanswered(results)) },
+  { name: 'Over a limit (429)', show: ({ results }) => toText(results.limited) },
+  { name: 'Refused, failed or cut off', show: ({ results }) => toText(countFailed(results)) },
 ]
 
 const clientWords: Readonly<Record<UsageDoor, string>> = {
@@ -55,18 +58,6 @@ const clientWords: Readonly<Record<UsageDoor, string>> = {
   mcp: 'agents',
   simplefin: 'SimpleFIN',
   dashboard: 'you, on these pages',
-}
-
-function nameOperation({
-  door,
-  operation,
-}: {
-  readonly door: UsageDoor
-  readonly operation: UsageOperation
-}): string {
-  if (door === 'simplefin') return 'Accounts with their transactions'
-  const known = [...operations, ...agentOperations].find(({ name }) => name === operation)
-  return known?.title ?? 'Other messages: connect, list tools'
 }
 
 const resultWords: Readonly<Record<UsageResult, string>> = {

@@ -1,4 +1,7 @@
-/** Numbers and days of the usage page as text. */
+/** Numbers, days, operations and readers of the usage page as text. */
+import { agentOperations, operations } from '#contract/operations.ts'
+import type { UsageDoor, UsageOperation } from '#contract/usage.ts'
+import type { NamedReader } from '#usage/readers.ts'
 import { type Html, html } from '../html.ts'
 
 const numbers = new Intl.NumberFormat('en')
@@ -18,6 +21,23 @@ export function toDayText(day: string): string {
 
 export function renderUsageDay(day: string): Html {
   return html`<time datetime="${day}">${toDayText(day)}</time>`
+}
+
+/** What was asked for, as its title in the reference. */
+export function nameOperation(operation: UsageOperation, door: UsageDoor): string {
+  if (door === 'simplefin') return 'Accounts with their transactions'
+  const known = [...operations, ...agentOperations].find(({ name }) => name === operation)
+  return known?.title ?? 'Other messages: connect, list tools'
+}
+
+/** What kind of reader it is, in words. */
+export const readerWords: Readonly<Record<NamedReader['kind'], string>> = {
+  key: 'key',
+  agent: 'agent',
+  program: 'SimpleFIN program',
+  dashboard: 'You, on these pages',
+  ended: 'Keys and agents that are gone',
+  before: 'Before keys and agents were counted apart',
 }
 
 /** A time until something, rounded up: `40 seconds`, `12 minutes`. */
