@@ -269,7 +269,7 @@ export const errorCatalogue = {
     code: 'cursor_expired',
     message:
       'Events after this cursor are no longer kept; go on from the oldest cursor that is kept, which is in the details',
-    when: 'Events after the cursor were destroyed when their retention ended, or the service has begun to recognise rows anew; the details have the oldest cursor that is kept.',
+    when: 'Events after the cursor were destroyed when their retention ended, the service has begun to recognise rows anew, or a backup was restored; the details have the oldest cursor that is kept.',
   },
   body_too_large: {
     status: 413,

@@ -142,18 +142,22 @@ function readCursor(cursors: Cursors, userId: UserId, text: string | undefined):
   throw apiError('invalid_params', { details: ['after: is not a cursor of this user'] })
 }
 
+/**
+ * A cursor behind the newest event was given before a backup was restored: other events come to the places
+ * that it passes over. The feed becomes another one, so that no cursor of that time is valid in it.
+ */
 async function demandValid(
   { store }: FollowOptions,
   cursors: Cursors,
   { consumer: { userId }, feed }: ConsumerState,
   { feedId, position }: FeedCursor,
 ): Promise<void> {
-  if (feedId !== feed.id) {
-    const { oldest } = await toExpired(store, userId, 0)
-    throw cursorExpired(cursors.write(userId, { feedId: feed.id, position: oldest }))
-  }
-  if (position <= feed.lastPosition) return
-  throw apiError('invalid_params', { details: ['after: is behind the newest event'] })
+  const isOfFeed = feedId === feed.id
+  if (isOfFeed && position <= feed.lastPosition) return
+  if (isOfFeed) await store.consumers.renewFeed(userId, feedId)
+  const { id } = (await store.consumers.findFeed(userId)) ?? feed
+  const { oldest } = await toExpired(store, userId, 0)
+  throw cursorExpired(cursors.write(userId, { feedId: id, position: oldest }))
 }
 
 /** Who only waits is noted once a minute. */

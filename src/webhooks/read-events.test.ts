@@ -3,13 +3,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ConnectionId, EventId, UserId } from '#kernel/ids.ts'
 import type { FeedEventRow } from '#store/ports/consumers.ts'
-import { makeReadEvents } from './read-events.ts'
+import { CursorExpired, makeReadEvents } from './read-events.ts'
 
 const feedLength = 12_000
 const connectionId = 'c' as string as ConnectionId
 
-/** A feed of events of one kind, but for the last. */
-function makeFeed() {
+/** A feed of events of one kind, but for the last. `lost`: what cannot be opened. */
+function makeFeed(lost: readonly number[] = []) {
   let queries = 0
   const listAfter = async (_userId: UserId, after: number, limit: number) => {
     queries += 1
@@ -21,7 +21,11 @@ function makeFeed() {
     })
   }
   const readBodies = async (ids: readonly EventId[]) =>
-    new Map(ids.map((id) => [id, { open: async () => Buffer.from('{}') }]))
+    new Map(
+      ids
+        .filter((id) => !lost.includes(Number(id.slice(1))))
+        .map((id) => [id, { open: async () => Buffer.from('{}') }]),
+    )
   const missing = async () => null
   const store = {
     events: { readBodies },
@@ -30,7 +34,7 @@ function makeFeed() {
   const read = makeReadEvents({ store, version: () => 0 })
   return {
     queries: () => queries,
-    read: (position: number) =>
+    read: (position: number, over: Partial<Parameters<typeof read>[0]> = {}) =>
       read({
         userId: 'u' as string as UserId,
         position,
@@ -39,6 +43,7 @@ function makeFeed() {
         limit: 100,
         sightName: '',
         sight: { sees: () => true, narrow: (body) => body },
+        ...over,
       }),
   }
 }
@@ -54,4 +59,20 @@ test('R42: a batch passes over at most 5,000 events of other types, and says tha
     [last.events.map(({ position }) => position), last.position, last.isMore],
     [[feedLength], feedLength, false],
   )
+})
+
+test('R42: events whose keys were lost with a backup are expired at once, up to the first that opens', async () => {
+  const every = { types: ['transactions.synced'], limit: 5 } as const
+  const readsOn = async (lost: readonly number[]) => {
+    const { read } = makeFeed(lost)
+    const batch = await read(0, every).catch((error: unknown) => {
+      assert.ok(error instanceof CursorExpired)
+      return error.oldest
+    })
+    return typeof batch === 'number' ? batch : batch.events.map(({ position }) => position)
+  }
+  assert.equal(await readsOn([1, 2, 3]), 3)
+  assert.equal(await readsOn([1, 2, 3, 4, 5]), 5)
+  assert.deepEqual(await readsOn([3, 4]), [1, 2])
+  assert.deepEqual(await readsOn([6]), [1, 2, 3, 4, 5])
 })

@@ -131,7 +131,10 @@ interface Chosen {
   readonly isMore: boolean
 }
 
-/** A payload may be destroyed, or lack its key after a restore: then the batch ends before it. */
+/**
+ * A payload may be destroyed meanwhile, or lack its key after a restore: then the batch ends before it.
+ * @throws CursorExpired where it is the first: up to the first one that can be opened.
+ */
 async function open(
   store: ReadEventsOptions['store'],
   sight: EventSight,
@@ -139,13 +142,14 @@ async function open(
 ): Promise<EventBatch> {
   if (chosen.length === 0) return { events: [], position, isMore }
   const bodies = await store.events.readBodies(chosen.map(({ id }) => id))
+  const opened = chosen.find(({ id }) => bodies.has(id))
+  if (opened !== chosen[0]) {
+    throw new CursorExpired(opened === undefined ? position : opened.position - 1)
+  }
   const events: ReadEvent[] = []
   for (const row of chosen) {
     const body = await bodies.get(row.id)?.open()
-    if (body === undefined) {
-      if (row === chosen[0]) throw new CursorExpired(row.position)
-      return { events, position: row.position - 1, isMore: true }
-    }
+    if (body === undefined) return { events, position: row.position - 1, isMore: true }
     const seen = sight.narrow(body)
     if (seen !== null) events.push({ position: row.position, body: seen })
   }

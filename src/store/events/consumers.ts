@@ -35,6 +35,14 @@ export function makeConsumerStore({ engine, write }: RepositoryOptions): Consume
       const query = db.selectFrom('event_feeds').select(['id', 'last_position as lastPosition'])
       return (await query.where('user_id', '=', userId).executeTakeFirst()) ?? null
     },
+    async renewFeed(userId, id) {
+      await db
+        .updateTable('event_feeds')
+        .set({ id: newId<FeedId>() })
+        .where('user_id', '=', userId)
+        .where('id', '=', id)
+        .execute()
+    },
     create: (consumer, limit) => write((tx) => create(engine, tx, consumer, limit)),
     list: (userId) => list(db, userId),
     count: (userId) => countOf(db, userId),

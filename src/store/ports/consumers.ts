@@ -21,7 +21,7 @@ export interface ConsumerRow {
 
 /** A user's feed. */
 export interface FeedRow {
-  /** Another one after the ledger has ended. */
+  /** Another one after the ledger has ended, and once a cursor shows that the store was restored. */
   readonly id: FeedId
   /** Of its newest event. */
   readonly lastPosition: number
@@ -56,6 +56,11 @@ export interface ConsumerStore {
   get(id: ConsumerId): Promise<ConsumerRow | null>
   /** Null: the user never had a consumer. */
   findFeed(userId: UserId): Promise<FeedRow | null>
+  /**
+   * Gives the user's feed another id, where it still has this one: cursors of before are not valid in it. Its
+   * positions and consumers stay.
+   */
+  renewFeed(userId: UserId, id: FeedId): Promise<void>
   /**
    * Creates it at the end of the feed, and the feed with the user's first one. An existing one of this name
    * is returned as it is. `too_many`: the user already has `limit` consumers of the same sight.

@@ -204,6 +204,19 @@ export function testConsumers(store: StoreOf): void {
     )
   })
 
+  test('R42: a feed is renewed once, and its consumers and positions stay', async () => {
+    const { user, connection } = await addLink(store())
+    const { consumer, feed } = await follow(user.id)
+    await emit(user.id, connection.id, 2)
+    await Promise.all([1, 2].map(() => consumers().renewFeed(user.id, feed.id)))
+    const renewed = await consumers().findFeed(user.id)
+    assert.notEqual(renewed?.id, feed.id)
+    assert.equal(renewed?.lastPosition, 2)
+    await consumers().renewFeed(user.id, feed.id)
+    const found = await consumers().find(user.id, 'books')
+    assert.deepEqual(found, { consumer, feed: renewed })
+  })
+
   test('R42: feed and consumers go with their user', async () => {
     const { user } = await addLink(store())
     const { consumer } = await follow(user.id)

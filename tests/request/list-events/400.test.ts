@@ -1,12 +1,7 @@
 /** Cursors and parameters that are none. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { readConfig } from '#src/config.ts'
-import { loadSecrets } from '#src/settings/secrets.ts'
-import { makeSealer } from '#store/seal.ts'
 import { codeOf, type Service, type ServiceUser, startService } from '#tests/support/service.ts'
-import { makeCursors } from '#webhooks/cursor.ts'
-import { emit } from './emitted.ts'
 
 let service: Service
 let user: ServiceUser
@@ -37,20 +32,6 @@ test('R42: garbled cursors are refused, and no consumer is made for them', async
 test('R42: a cursor of another person is refused', async () => {
   const { next } = (await service.get('/v1/events', user)).body
   await assertRefused(`after=${next}`, await service.createUser())
-})
-
-test('R42: a cursor from the future is refused', async () => {
-  await emit(service.app.store, user.id)
-  const { next } = (await service.get('/v1/events', user)).body
-  const feed = await service.app.store.consumers.findFeed(user.id)
-  assert.ok(feed)
-  const config = readConfig({ DATA_DIR: service.dataDir, SANDBOX: 'true' })
-  const keys = (await loadSecrets(config)).encryptionKeys.reveal()
-  const cursors = makeCursors(makeSealer(keys).deriveAll('event-cursor'))
-  const place = { feedId: feed.id, position: feed.lastPosition }
-  assert.equal(cursors.write(user.id, place), next)
-  await assertRefused(`after=${cursors.write(user.id, { ...place, position: place.position + 1 })}`)
-  assert.equal((await service.get(`/v1/events?after=${next}`, user)).status, 200)
 })
 
 for (const query of [

@@ -1,7 +1,11 @@
 /** Cursors that are no longer kept, and where to go on. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { readConfig } from '#src/config.ts'
+import { loadSecrets } from '#src/settings/secrets.ts'
+import { makeSealer } from '#store/seal.ts'
 import { type Answer, codeOf, startService } from '#tests/support/service.ts'
+import { makeCursors } from '#webhooks/cursor.ts'
 import { emit } from './emitted.ts'
 
 const day = 86_400_000
@@ -67,4 +71,37 @@ test('R42: after the ledger has ended, cursors of before are 410', async (t) => 
   const oldest = oldestOf(await get(`?after=${next}`))
   const [body] = await emit(store, user.id)
   assert.deepEqual((await get(`?after=${oldest}`)).body.data, [JSON.parse(body ?? '')])
+})
+
+test('R42: cursors from before a backup was restored pass over no event that came since', async (t) => {
+  const service = await startService()
+  t.after(() => service.close())
+  const { store } = service.app
+  const user = await service.createUser()
+  const get = (query: string) => service.get(`/v1/events${query}`, user)
+  const bodies = [...(await emit(store, user.id))]
+  const { next } = (await get('')).body
+  bodies.splice(0, 1, ...(await emit(store, user.id)))
+  const feed = await store.consumers.findFeed(user.id)
+  assert.ok(feed)
+  const config = readConfig({ DATA_DIR: service.dataDir, SANDBOX: 'true' })
+  const keys = (await loadSecrets(config)).encryptionKeys.reveal()
+  const cursors = makeCursors(makeSealer(keys).deriveAll('event-cursor'))
+  const write = (position: number) => cursors.write(user.id, { feedId: feed.id, position })
+  assert.equal(write(0), next)
+  // What two programs had received when the store was at another event than now.
+  const [one, other] = [write(3), write(4)]
+  const [oldest, again] = [
+    oldestOf(await get(`?after=${one}`)),
+    oldestOf(await get(`?after=${one}`)),
+  ]
+  assert.equal(oldest, again)
+  for (let run = 0; run < 5; run += 1) bodies.push(...(await emit(store, user.id)))
+  for (const cursor of [one, other, next]) oldestOf(await get(`?after=${cursor}`))
+  const found = await get(`?after=${oldest}`)
+  assert.deepEqual(
+    found.body.data,
+    bodies.map((body) => JSON.parse(body)),
+  )
+  assert.deepEqual((await get(`?after=${found.body.next}`)).body.data, [])
 })
