@@ -12,6 +12,11 @@ test('a key of another provider and a value in quotes are named, at every provid
     assert.equal(describeMisplaced(provider, 'up:yeah:1'), ofUp)
     const ofAkahu = provider === 'akahu' ? null : 'a key of Akahu, which begins with "user_token_"'
     assert.equal(describeMisplaced(provider, 'user_token_1'), ofAkahu)
+    for (const text of ['https://u:p@bridge.example/simplefin', 'aHR0cHM6Ly9icmlkZ2UuZXhhbXBsZS9j'])
+      assert.match(
+        describeMisplaced(provider, text) ?? '',
+        /^a key of SimpleFIN, which begins with /,
+      )
     assert.equal(describeMisplaced(provider, 'PERSONAL-1'), null)
   }
 })
@@ -20,6 +25,9 @@ test('a key with a beginning of its own must have it, where its provider is know
   assert.match(describeWrongKey('akahu', 'appToken', 'user_token_1') ?? '', /"app_token_"/)
   assert.match(describeWrongKey('akahu', 'userToken', 'token') ?? '', /"user_token_"/)
   assert.match(describeWrongKey('up', 'token', 'yeah:1') ?? '', /"up:"/)
+  for (const text of ['http://u:p@127.0.0.1/simplefin', 'aHR0cDovLzEyNy4wLjAuMS9j'])
+    assert.equal(describeWrongKey('simplefin', 'setupToken', text), null)
+  assert.match(describeWrongKey('simplefin', 'setupToken', 'u:p@host') ?? '', /"https:/)
   assert.equal(describeWrongKey('akahu', 'appSecret', 'anything'), null)
   assert.equal(describeWrongKey('snaptrade', 'clientId', 'anything'), null)
 })

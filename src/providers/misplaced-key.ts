@@ -26,9 +26,9 @@ export function describeWrongKey(provider: Provider, field: string, text: string
   if (misplaced !== null) return misplaced
   const { name, linkFields } = factsOf(provider)
   const begins = linkFields[field]?.begins
-  const ofOther = listStarts(provider).find((start) => start !== begins && text.startsWith(start))
-  if (begins === undefined && ofOther !== undefined)
-    return `another key of ${name}, which begins with "${ofOther}"`
-  if (begins === undefined || text.startsWith(begins)) return null
-  return `a value that does not begin with "${begins}" as this key of ${name} does`
+  if (begins?.some((start) => text.startsWith(start))) return null
+  const ofOther = listStarts(provider).find((start) => text.startsWith(start))
+  if (begins === undefined)
+    return ofOther === undefined ? null : `another key of ${name}, which begins with "${ofOther}"`
+  return `a value that does not begin with "${begins[0]}" as this key of ${name} does`
 }

@@ -11,8 +11,8 @@ export interface LinkField {
   readonly value: string
   readonly help: string
   readonly isSecret?: true
-  /** How every such key begins, to tell it apart from those of other providers; absent: not known. */
-  readonly begins?: string
+  /** How such keys begin, to tell it apart from those of other providers; absent: not known. */
+  readonly begins?: readonly string[]
   /**
    * The field in a form for people, where they give a key of their own; absent: it is not asked for there.
    */

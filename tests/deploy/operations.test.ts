@@ -180,11 +180,14 @@ test('the proxy of one machine replaces a client’s own X-Forwarded-For and clo
 test('the copies of data that the guides make in the clone are not for git', () => {
   const ignored = new Set(readText('.gitignore').split('\n'))
   const guides = `${readText('docs/self-hosting.md')}\n${readGuide()}`
-  const copies = guides.matchAll(/(?:vacuum into '|docker cp \S+ |\.backup )([\w.-]+\.db)\b/g)
+  const copies = guides.matchAll(
+    /(?:vacuum into '|docker cp \S+ |\.backup |--file=)([\w.-]+\.(?:db|dump))\b/g,
+  )
   const names = new Set([...copies].map(([, name = '']) => name))
-  assert.ok(names.has('tributary-backup.db'))
+  for (const name of ['tributary-backup.db', 'tributary.dump']) assert.ok(names.has(name))
   assert.deepEqual(
-    [...names].filter((name) => !ignored.has(name)),
+    // Of an interrupted setup.
+    [...names, '.env.new'].filter((name) => !ignored.has(name)),
     [],
   )
 })

@@ -33,7 +33,7 @@ export const akahuFacts = {
       value: 'X',
       help: 'the user token',
       isSecret: true,
-      begins: 'user_token_',
+      begins: ['user_token_'],
       onPage: { name: 'userToken', label: 'User token', hint: 'It begins with user_token_' },
     },
     appToken: {
@@ -41,7 +41,7 @@ export const akahuFacts = {
       value: 'Z',
       help: 'the token of the person’s own app; AKAHU_APP_TOKEN when absent',
       isSecret: true,
-      begins: 'app_token_',
+      begins: ['app_token_'],
       isOptional: true,
       onPage: {
         name: 'appToken',

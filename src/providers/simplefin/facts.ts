@@ -45,6 +45,8 @@ export const simplefinFacts = {
       value: 'X',
       help: 'a setup token, or the access URL that one was claimed for',
       isSecret: true,
+      // A setup token is the base64 of such an address.
+      begins: ['https://', 'http://', 'aHR0cHM6Ly', 'aHR0cDovL'],
       onPage: {
         name: 'setupToken',
         label: 'Setup token',

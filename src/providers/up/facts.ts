@@ -30,7 +30,7 @@ export const upFacts = {
       value: 'X',
       help: 'the personal access token',
       isSecret: true,
-      begins: 'up:',
+      begins: ['up:'],
       onPage: { name: 'upToken', label: 'Personal access token', hint: 'It begins with up:yeah:' },
     },
   },
