@@ -25,10 +25,24 @@ export function resumedQuery({ headers }: IncomingMessage, rawQuery: string): st
   return query.toString()
 }
 
+/**
+ * The same stream once it is read for the first time: an error then still has its status. What was read is
+ * held until it is taken, and by nothing that lasts as long as the stream.
+ */
+export async function readFirst(stream: FollowedStream): Promise<FollowedStream> {
+  let first: FollowedBatch | null = await stream.read()
+  return {
+    ...stream,
+    async read() {
+      const batch = first ?? (await stream.read())
+      first = null
+      return batch
+    },
+  }
+}
+
 export interface StreamOptions {
   readonly stream: FollowedStream
-  /** What it gave before the head was written: an error then still has its status. */
-  readonly first: FollowedBatch
   readonly response: ServerResponse
   /** Aborted when the client leaves. */
   readonly signal: AbortSignal
@@ -37,19 +51,19 @@ export interface StreamOptions {
 
 /** Resolves at the end of the stream, whoever ended it. The head is written already. */
 export async function writeEvents(options: StreamOptions): Promise<void> {
-  const { stream, first, response, signal, unread } = options
+  const { stream, response, signal, unread } = options
   const leave = () => stream.leave()
   signal.addEventListener('abort', leave, { once: true })
   const endsAt = performance.now() + longestMs
-  let batch = first
   let told = ''
-  const send = (block: Uint8Array | string) =>
-    write({ response, signal, unread, heldBytes: sizeOf(batch) }, block)
+  let heldBytes = 0
+  const send = (block: Uint8Array | string) => write({ response, signal, unread, heldBytes }, block)
   try {
     response.write(`retry: ${retryMs}\n\n`)
     while (!signal.aborted) {
-      const { events, next, isMore } = batch
-      for (const { cursor, body } of events) await send(toBlock(cursor, body))
+      const { events, next, isMore } = await stream.read()
+      heldBytes = events.reduce((bytes, { body }) => bytes + body.byteLength, 0)
+      await sendAll(events, send)
       // A block without data only moves the place of a client that resumes.
       const isMoved = next !== told && events.at(-1)?.cursor !== next
       if (isMoved) await send(`id: ${next}\n\n`)
@@ -66,7 +80,6 @@ export async function writeEvents(options: StreamOptions): Promise<void> {
         if (woken === 'time') await send(': waiting\n\n')
         else await stream.recheck()
       }
-      batch = await stream.read()
     }
   } finally {
     signal.removeEventListener('abort', leave)
@@ -74,13 +87,18 @@ export async function writeEvents(options: StreamOptions): Promise<void> {
   }
 }
 
+/** A function of its own: what it holds is not held while the stream waits. */
+async function sendAll(
+  events: FollowedBatch['events'],
+  send: (block: Uint8Array) => Promise<void>,
+): Promise<void> {
+  for (const { cursor, body } of events) await send(toBlock(cursor, body))
+}
+
 /** Events are JSON of one line. */
 function toBlock(cursor: string, body: Uint8Array): Uint8Array {
   return Buffer.concat([Buffer.from(`id: ${cursor}\ndata: `), body, Buffer.from('\n\n')])
 }
-
-const sizeOf = ({ events }: FollowedBatch): number =>
-  events.reduce((bytes, { body }) => bytes + body.byteLength, 0)
 
 interface Receiver extends Pick<StreamOptions, 'response' | 'signal' | 'unread'> {
   /** Of the batch that the block is of. */

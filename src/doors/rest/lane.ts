@@ -30,7 +30,7 @@ import {
 } from '../client.ts'
 import { prefersPage, wantsStream } from '../preference.ts'
 import { rateLimited, toApiError } from '../refusal.ts'
-import { resumedQuery, writeEvents } from './event-stream.ts'
+import { readFirst, resumedQuery, writeEvents } from './event-stream.ts'
 import { makeReplyWriter, type ReplyFacts, type ReplyWriter, type StaticPage } from './reply.ts'
 import { makeRoutes } from './route.ts'
 import { makeUnreadStreams, type UnreadStreams } from './unread-streams.ts'
@@ -199,7 +199,7 @@ async function stream(
 ): Promise<Sent> {
   const rawQuery = resumedQuery(request, asked.rawQuery)
   const following = await gate.follow({ ...asked, rawQuery }, checked)
-  const first = await following.read().catch((error: unknown) => {
+  const begun = await readFirst(following).catch((error: unknown) => {
     following.leave()
     throw error
   })
@@ -207,7 +207,7 @@ async function stream(
   const from = performance.now()
   try {
     const signal = asked.disconnectSignal()
-    await writeEvents({ stream: following, first, response, signal, unread })
+    await writeEvents({ stream: begun, response, signal, unread })
   } finally {
     progress.waitedMs = performance.now() - from
     response.end()
