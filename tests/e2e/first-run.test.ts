@@ -91,6 +91,43 @@ async function addUsage({ id }: Person): Promise<void> {
   }
 }
 
+test('F30: without scripts the pointer and the arrow keys show the value of a day of the plot', async () => {
+  const person = await world.addPerson({ plan: 'developer' })
+  await addUsage(person)
+  await using visit = await browser.open({ javaScriptEnabled: false })
+  const { page } = visit
+  await page.goto(`${world.service.baseUrl}/sign-in?return=%2Fusage`)
+  await page.getByLabel('E-mail address').fill(person.email)
+  await page.getByLabel('Password').fill(password)
+  await button(page, 'Sign in').click()
+  const days = page.getByRole('group', { name: 'Requests by day' }).locator('label')
+  await days.first().waitFor()
+  const shown = async () => {
+    const looks = await days.locator('span').evaluateAll((all) =>
+      all.map((one) => {
+        const { getComputedStyle } = globalThis as unknown as {
+          getComputedStyle(node: unknown): { readonly clipPath: string }
+        }
+        return getComputedStyle(one).clipPath === 'none'
+      }),
+    )
+    return looks.flatMap((isShown, at) => (isShown ? at : []))
+  }
+  assert.deepEqual(await shown(), [])
+  await days.nth(12).hover()
+  assert.deepEqual(await shown(), [12])
+  assert.match(await days.nth(12).innerText(), /^\d+ \w{3} 2026: [\d,]+\. Computed: \d+, From /)
+  await page.mouse.move(0, 0)
+  await page
+    .getByRole('radio', { name: /Computed: / })
+    .first()
+    .focus()
+  for (const _ of [1, 2, 3]) await page.keyboard.press('ArrowRight')
+  assert.deepEqual(await shown(), [3])
+  await days.nth(20).hover()
+  assert.deepEqual(await shown(), [20], 'the pointer counts before the choice')
+})
+
 /** Everything that axe finds, of any impact, as lines of text. */
 async function findBarriers(page: Page): Promise<string[]> {
   await page.evaluate(axe.source)

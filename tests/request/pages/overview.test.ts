@@ -151,6 +151,8 @@ test('the river shows syncs, requests and deliveries of thirty days, and its tab
   assert.match(figure, /<title>Up the River: 1 sync, needs you<\/title>/)
   assert.match(figure, /<title>k: 3 requests<\/title>/)
   assert.match(figure, /<path class="bad"/)
-  const cells = [...figure.matchAll(/data-label="Traffic">([^<]*)</g)].map(([, cell]) => cell)
+  const cells = [...figure.matchAll(/data-label="Traffic" class="sum">([^<]*)</g)].map(
+    ([, cell]) => cell,
+  )
   assert.deepEqual(cells, ['1 sync', '3 requests'])
 })

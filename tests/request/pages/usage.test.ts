@@ -79,8 +79,10 @@ test('requests of programs and agents are counted by day, operation and result, 
   assert.match(text, /<strong>7<\/strong> requests in the last 30 days/)
   assert.deepEqual(rowOf(text, 'List transactions'), ['programs', '1', '0', '0', '1'])
   assert.deepEqual(rowOf(text, 'List categories'), ['programs', '1', '0', '0', '0'])
-  assert.match(text, /<svg role="img" aria-labelledby="plot-title"/)
-  assert.match(text, /<title id="plot-title">Requests by day from .* 7 in all, at most 6 on a day</)
+  assert.match(
+    text,
+    /<svg role="img" aria-label="Requests by day from .* 7 in all, at most 6 on a day"/,
+  )
   const { body } = await readAdmin(person)
   assert.equal(body.requests, 7)
   assert.deepEqual(
@@ -307,9 +309,6 @@ test('requests of keys and agents that are gone, and of before they were counted
   ])
   const { text } = await (await world.enter(person)).get('/usage')
   assert.match(text, /<strong>12<\/strong> requests/)
-  assert.match(text, /Keys and agents that are gone<small class="place">List accounts: 7</)
-  assert.match(
-    text,
-    /Before keys and agents were counted apart<small class="place">List accounts: 5</,
-  )
+  assert.match(text, /Removed keys and agents<small class="place">List accounts: 7</)
+  assert.match(text, /Earlier requests<small class="place">List accounts: 5</)
 })

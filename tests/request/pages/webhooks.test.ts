@@ -326,7 +326,7 @@ test('F13: attempts of a day are drawn by hour, failed ones apart, with their la
     /2 attempts in the last 24 hours, 1 failed; half of them took at most [\d,]+ ms/,
   )
   assert.match(text, /<rect class="turned-away"/)
-  assert.match(text, /data-label="Attempts">2<.*data-label="Failed">1</s)
+  assert.match(text, /data-label="Attempts" class="sum">2<.*data-label="Failed" class="sum">1</s)
 })
 
 test('F13: the page of a delivery has the type and the payload for its owner, and says when it is gone', async () => {

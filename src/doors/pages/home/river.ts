@@ -69,7 +69,7 @@ ${table<RiverEnd & { readonly way: string }>(
   [
     { name: 'Name', show: ({ name, path }) => html`<a href="${path}" class="foreign">${name}</a>` },
     { name: 'Direction', show: ({ way }) => way },
-    { name: 'Traffic', show: describeTraffic },
+    { name: 'Traffic', className: 'sum', show: describeTraffic },
     {
       name: 'State',
       show: ({ isTroubled }) =>

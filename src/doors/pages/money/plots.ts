@@ -2,8 +2,10 @@
  * Pictures of what was just read, drawn on the server. The same numbers stand beside each bar, or in the
  * table below. Geometry is derived from decimals for drawing only. Rendering only.
  */
-import type { Decimal } from '#kernel/decimal.ts'
+import { type Decimal, zero } from '#kernel/decimal.ts'
+import { addDays } from '#kernel/time.ts'
 import { type Html, type HtmlValue, html } from '../html.ts'
+import { renderMarked } from '../plot-marks.ts'
 import { table } from '../table.ts'
 import { largest, renderAmount, toShare } from './amounts.ts'
 import type { DayBalance, MonthFlow } from './sums.ts'
@@ -90,10 +92,18 @@ export function renderBalances(days: readonly DayBalance[], currency: string): H
   const [first, last] = [days.at(0)?.day ?? '', days.at(-1)?.day ?? '']
   return html`<figure class="plot">
 <figcaption>Balance at the end of each day with rows, computed backwards from today’s. What is pending is not in it.</figcaption>
-<svg role="img" class="amount-plot" aria-labelledby="balance-title" viewBox="0 0 ${lineWidth} ${lineHeight}" preserveAspectRatio="none" width="100%" height="128">
-<title id="balance-title">Computed balance from ${first} to ${last}; the table below has the numbers</title>
+${renderMarked(
+  html`<svg role="img" class="amount-plot" aria-label="Computed balance from ${first} to ${last}; the table below has the numbers" viewBox="0 0 ${lineWidth} ${lineHeight}" preserveAspectRatio="none" width="100%" height="128">
 ${drawLine(days)}
-</svg>
+</svg>`,
+  {
+    name: 'balance-day',
+    label: 'Computed balance by day',
+    values: toColumns(days).map(
+      ({ day, balance }) => html`${day}: ${renderAmount(balance, currency)}`,
+    ),
+  },
+)}
 <div class="span"><span>${first}</span><span>${last}</span></div>
 <details><summary>The same numbers as a table</summary>
 ${table<DayBalance>(
@@ -110,6 +120,21 @@ ${table<DayBalance>(
 )}
 </details>
 </figure>`
+}
+
+const mostColumns = 60
+const dayMs = 86_400_000
+
+/** Days at equal distances from the first to the last one, each with the balance that held on it. */
+function toColumns(days: readonly DayBalance[]): readonly DayBalance[] {
+  const [first = '', last = ''] = [days.at(0)?.day, days.at(-1)?.day]
+  const between = Math.round((Date.parse(last) - Date.parse(first)) / dayMs)
+  const count = Math.min(mostColumns, between + 1)
+  return Array.from({ length: count }, (_, at) => {
+    const passed = Math.round((between * at) / Math.max(1, count - 1))
+    const day = addDays(first, passed)
+    return days.findLast((one) => one.day <= day) ?? { day, balance: zero }
+  })
 }
 
 /** Steps: a balance stays until the next day that has rows. The ground is zero. */

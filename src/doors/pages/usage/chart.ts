@@ -4,6 +4,7 @@
  */
 import type { UsageReport, UsageResults } from '#usage/report.ts'
 import { type Html, html } from '../html.ts'
+import { renderMarked } from '../plot-marks.ts'
 import { type TableColumn, table } from '../table.ts'
 import { renderUsageDay, toDayText, toText } from './words.ts'
 
@@ -31,20 +32,20 @@ export function renderChart({ days, from, to, requests }: UsageReport): Html {
   return html`<figure class="plot">
 <figcaption>Most on one day: <strong>${toText(most)}</strong></figcaption>
 <div class="scaled"><ul class="scale" aria-hidden="true"><li>${toText(most)}</li>${most > 1 && html`<li>${toText(Math.round(most / 2))}</li>`}<li>0</li></ul>
-<svg role="img" aria-labelledby="plot-title" viewBox="0 0 ${days.length * step} ${height}" preserveAspectRatio="none" width="100%" height="128">
-<title id="plot-title">${title}</title>
+${renderMarked(
+  html`<svg role="img" aria-label="${title}" viewBox="0 0 ${days.length * step} ${height}" preserveAspectRatio="none" width="100%" height="128">
 <line class="ground" x1="0" x2="${days.length * step}" y1="${height}" y2="${height}"></line>
-${days.map((day, at) => renderDay(day, at * step, most))}
-</svg></div>
-<div class="span"><span>${renderUsageDay(from)}</span><span>${renderUsageDay(to)}</span></div>
+${days.map(({ results }, at) => renderBar(results, at * step + (step - barWidth) / 2, most))}
+</svg>`,
+  { name: 'usage-day', label: 'Requests by day', values: days.map(describeDay) },
+)}<div class="span"><span>${renderUsageDay(from)}</span><span>${renderUsageDay(to)}</span></div></div>
 <ul class="legend">${parts.map(([name, words]) => html`<li class="${name}">${words}</li>`)}</ul>
 </figure>`
 }
 
-/** The whole day answers to the pointer, also where its bar is low. */
-function renderDay(day: UsageReport['days'][number], x: number, most: number): Html {
-  const told = parts.map(([, words, count]) => `${words}: ${toText(count(day.results))}`)
-  return html`<g><title>${`${toDayText(day.day)}: ${toText(day.requests)}. ${told.join(', ')}`}</title><rect class="hover" x="${x}" y="0" width="${step}" height="${height}"></rect>${renderBar(day.results, x + (step - barWidth) / 2, most)}</g>`
+function describeDay({ day, requests, results }: UsageReport['days'][number]): string {
+  const told = parts.map(([, words, count]) => `${words}: ${toText(count(results))}`)
+  return `${toDayText(day)}: ${toText(requests)}. ${told.join(', ')}`
 }
 
 function renderBar(results: UsageResults, x: number, most: number): readonly Html[] {
@@ -67,11 +68,19 @@ function round(value: number): string {
 
 const dayColumns: readonly TableColumn<UsageReport['days'][number]>[] = [
   { name: 'Day', show: ({ day }) => renderUsageDay(day) },
-  { name: 'Requests', show: ({ requests }) => toText(requests) },
-  { name: 'Computed', show: ({ results }) => toText(results.MISS + results.BYPASS) },
-  { name: 'From the cache', show: ({ results }) => toText(results.HIT) },
-  { name: 'Over a limit (429)', show: ({ results }) => toText(results.limited) },
-  { name: 'Refused, failed or cut off', show: ({ results }) => toText(countFailed(results)) },
+  { name: 'Requests', className: 'sum', show: ({ requests }) => toText(requests) },
+  {
+    name: 'Computed',
+    className: 'sum',
+    show: ({ results }) => toText(results.MISS + results.BYPASS),
+  },
+  { name: 'From the cache', className: 'sum', show: ({ results }) => toText(results.HIT) },
+  { name: 'Over a limit (429)', className: 'sum', show: ({ results }) => toText(results.limited) },
+  {
+    name: 'Refused, failed or cut off',
+    className: 'sum',
+    show: ({ results }) => toText(countFailed(results)),
+  },
 ]
 
 export function renderDayTable({ days }: UsageReport): Html {

@@ -34,7 +34,7 @@ ${renderProviders(limits)}`
 
 interface LimitRow {
   readonly head: HtmlValue
-  readonly cell: (bucket: Bucket) => string
+  readonly cell: (bucket: Bucket) => HtmlValue
 }
 
 const limitColumns: readonly TableColumn<LimitRow>[] = [
@@ -47,8 +47,8 @@ const limitColumns: readonly TableColumn<LimitRow>[] = [
 
 function toRow({ kind, name, left }: ReaderLimits): LimitRow {
   return {
-    head: html`<span class="foreign">${foreignText(name)}</span> <small class="place">${kind}</small><span class="place">${buckets.map((bucket) => renderBucket(bucket, left[bucket]))}</span>`,
-    cell: (bucket) => describeWindow(left[bucket]),
+    head: html`<span class="foreign">${foreignText(name)}</span> <small class="place">${kind}</small>`,
+    cell: (bucket) => html`${describeWindow(left[bucket])}${renderBucket(bucket, left[bucket])}`,
   }
 }
 

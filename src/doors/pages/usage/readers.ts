@@ -10,17 +10,18 @@ const mostShown = 30
 
 export function renderReaders({ readers }: UsageReport): Html {
   return html`${table('Requests by key and agent', columns, readers.slice(0, mostShown), 'numbers')}
-${readers.length > mostShown && html`<p><small>These are the ${mostShown} with the most requests of ${readers.length}. The file has all of them.</small></p>`}`
+${readers.length > mostShown && html`<p><small>These are the ${mostShown} with the most requests of ${readers.length}. The file has all of them.</small></p>`}
+${readers.some(({ kind }) => kind === 'before') && html`<p><small>Earlier requests are from before keys and agents were counted apart.</small></p>`}`
 }
 
 const columns: readonly TableColumn<Reader>[] = [
   { name: 'Key or agent', show: renderReader },
-  { name: 'Requests', show: ({ requests }) => toText(requests) },
-  { name: 'From the cache', show: ({ results }) => toText(results.HIT) },
-  { name: 'Over a limit (429)', show: ({ results }) => toText(results.limited) },
-  { name: 'Refused', show: ({ results }) => toText(results.refused) },
-  { name: 'Failed', show: ({ results }) => toText(results.failed) },
-  { name: 'Cut off', show: ({ results }) => toText(results.disconnected) },
+  { name: 'Requests', className: 'sum', show: ({ requests }) => toText(requests) },
+  { name: 'From the cache', className: 'sum', show: ({ results }) => toText(results.HIT) },
+  { name: 'Over a limit (429)', className: 'sum', show: ({ results }) => toText(results.limited) },
+  { name: 'Refused', className: 'sum', show: ({ results }) => toText(results.refused) },
+  { name: 'Failed', className: 'sum', show: ({ results }) => toText(results.failed) },
+  { name: 'Cut off', className: 'sum', show: ({ results }) => toText(results.disconnected) },
 ]
 
 /** The name, the kind, and what was asked for. */

@@ -47,10 +47,14 @@ ${renderResults(report)}`
 const operationColumns: readonly TableColumn<UsageReport['operations'][number]>[] = [
   { name: 'Operation', show: ({ operation, door }) => nameOperation(operation, door) },
   { name: 'Client', show: ({ door }) => clientWords[door] },
-  { name: 'Requests', show: ({ requests }) => toText(requests) },
-  { name: 'From the cache', show: ({ results }) => toText(results.HIT) },
-  { name: 'Over a limit (429)', show: ({ results }) => toText(results.limited) },
-  { name: 'Refused, failed or cut off', show: ({ results }) => toText(countFailed(results)) },
+  { name: 'Requests', className: 'sum', show: ({ requests }) => toText(requests) },
+  { name: 'From the cache', className: 'sum', show: ({ results }) => toText(results.HIT) },
+  { name: 'Over a limit (429)', className: 'sum', show: ({ results }) => toText(results.limited) },
+  {
+    name: 'Refused, failed or cut off',
+    className: 'sum',
+    show: ({ results }) => toText(countFailed(results)),
+  },
 ]
 
 const clientWords: Readonly<Record<UsageDoor, string>> = {

@@ -36,8 +36,8 @@ export const readerWords: Readonly<Record<NamedReader['kind'], string>> = {
   agent: 'agent',
   program: 'SimpleFIN program',
   dashboard: 'You, on these pages',
-  ended: 'Keys and agents that are gone',
-  before: 'Before keys and agents were counted apart',
+  ended: 'Removed keys and agents',
+  before: 'Earlier requests',
 }
 
 /** A time until something, rounded up: `40 seconds`, `12 minutes`. */

@@ -5,6 +5,7 @@
 import type { AttemptSeenRow } from '#store/ports/deliveries.ts'
 import { type Html, html } from '../html.ts'
 import { renderMoment } from '../moments.ts'
+import { renderMarked } from '../plot-marks.ts'
 import { table } from '../table.ts'
 import { toText } from '../usage/words.ts'
 
@@ -36,10 +37,17 @@ export function renderHours(
   const words = `${toText(attempts.length)} ${attempts.length === 1 ? 'attempt' : 'attempts'} in the last ${hoursShown} hours, ${toText(failed)} failed; half of them took at most ${toText(times.median ?? 0)} ms, the slowest ${toText(times.slowest ?? 0)} ms`
   return html`<figure class="plot">
 <figcaption>${words}.</figcaption>
-<svg role="img" aria-label="${words}" viewBox="0 0 ${hoursShown * step} ${height}" preserveAspectRatio="none" width="100%" height="80">
+${renderMarked(
+  html`<svg role="img" aria-label="${words}" viewBox="0 0 ${hoursShown * step} ${height}" preserveAspectRatio="none" width="100%" height="80">
 <line class="ground" x1="0" x2="${hoursShown * step}" y1="${height}" y2="${height}"></line>
 ${hours.map((hour, at) => renderBar(hour, at * step + 1, most))}
-</svg>
+</svg>`,
+  {
+    name: 'attempts-hour',
+    label: 'Attempts by hour',
+    values: hours.map((hour) => describeHour(hour, zone)),
+  },
+)}
 <div class="span"><span>${renderMoment(hours[0]?.at ?? now, zone)}</span><span>now</span></div>
 <ul class="legend"><li class="computed">Accepted</li><li class="turned-away">Failed</li></ul>
 <details><summary>The same numbers as a table</summary>
@@ -47,15 +55,30 @@ ${table<Hour>(
   'Attempts by hour',
   [
     { name: 'Hour', show: ({ at }) => html`from ${renderMoment(at, zone)}` },
-    { name: 'Attempts', show: (hour) => toText(hour.attempts) },
-    { name: 'Failed', show: (hour) => toText(hour.failed) },
-    { name: 'Median', show: ({ median }) => (median === null ? '—' : `${toText(median)} ms`) },
-    { name: 'Slowest', show: ({ slowest }) => (slowest === null ? '—' : `${toText(slowest)} ms`) },
+    { name: 'Attempts', className: 'sum', show: (hour) => toText(hour.attempts) },
+    { name: 'Failed', className: 'sum', show: (hour) => toText(hour.failed) },
+    {
+      name: 'Median',
+      className: 'sum',
+      show: ({ median }) => (median === null ? '—' : `${toText(median)} ms`),
+    },
+    {
+      name: 'Slowest',
+      className: 'sum',
+      show: ({ slowest }) => (slowest === null ? '—' : `${toText(slowest)} ms`),
+    },
   ],
   hours.filter((hour) => hour.attempts > 0).toReversed(),
   'numbers',
 )}</details>
 </figure>`
+}
+
+function describeHour({ at, attempts, failed, median, slowest }: Hour, zone: string): Html {
+  const times =
+    median !== null &&
+    `; half of them took at most ${toText(median)} ms, the slowest ${toText(slowest ?? median)} ms`
+  return html`Hour from ${renderMoment(at, zone)}: ${toText(attempts)} ${attempts === 1 ? 'attempt' : 'attempts'}, ${toText(failed)} failed${times}`
 }
 
 /** The last one is the hour that ends now. */
