@@ -1,7 +1,8 @@
 /**
  * Who in this process waits for events: woken by the store's announcements, without a query of their own.
- * Waiting is bounded; beyond the bound the one who has waited longest, of the same user if possible, stops
- * waiting, which looks like the end of its time. At the end of the process everybody stops.
+ * Waiting is bounded; beyond the bound the longest wait of the user with the most waits ends, which looks
+ * like the end of its time: nobody's many waits end those of others. At the end of the process everybody
+ * stops.
  */
 import type { UserId } from '#kernel/ids.ts'
 import type { Store } from '#store/ports/store.ts'
@@ -58,9 +59,12 @@ export function makeEventWaits({ store, maxWaits }: EventWaitsOptions): EventWai
     if (own?.size === 0) byUser.delete(waiter.userId)
   }
 
+  /** The user's own are looked at first: with as many as others have, one of their own ends. */
   function makeRoom(userId: UserId): void {
     if (all.size < maxWaits) return
-    const [oldest] = byUser.get(userId) ?? all
+    let most = byUser.get(userId) ?? new Set<Waiter>()
+    for (const waits of byUser.values()) if (waits.size > most.size) most = waits
+    const [oldest] = most
     if (oldest === undefined) return
     remove(oldest)
     oldest.tell('ended')

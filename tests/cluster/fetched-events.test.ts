@@ -129,7 +129,7 @@ test('R42: an event that another process accepts wakes those who wait, within a 
   assert.ok((sorted[18] ?? 0) < 100, `95th of a hundred: ${sorted[18]} ms`)
 })
 
-test('R42: beyond the bound of waiting requests the longest wait of the same user ends', async (t) => {
+test('R42: beyond the bound of waiting requests the longest wait of who has the most ends', async (t) => {
   const place = makeSqlitePlace()
   const store = await place.open()
   t.after(async () => {
