@@ -1,6 +1,6 @@
 /**
- * The first description of this API (2026-11-01), without its words, beside the present one: a client that was
- * generated from it must go on to work. What may be added: fields that an answer need not have, headers,
+ * The first description of this API (2026-11-01), without its words, beside the present one: a client that
+ * was generated from it must go on to work. What may be added: fields that an answer need not have, headers,
  * answers of a status, operations, parameters that are not required, and names of providers.
  */
 import assert from 'node:assert/strict'
