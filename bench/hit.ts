@@ -21,6 +21,8 @@ const goal = 0.9
 export interface TributaryFacts {
   readonly port: number
   readonly key: string
+  /** It sees the account of the paths alone. */
+  readonly narrowKey: string
   readonly userId: string
   /** Paths whose answers are of about 1 KB and 30 KB. */
   readonly small: string

@@ -15,6 +15,7 @@ import { readConfig } from '#src/config.ts'
 import { loadSecrets } from '#src/settings/secrets.ts'
 import { makeLog } from '#src/telemetry/log.ts'
 import { makeMetrics } from '#src/telemetry/metrics.ts'
+import type { KeyLimits } from '#store/ports/keys.ts'
 
 const uncounted = '100000000'
 
@@ -54,13 +55,15 @@ export async function startMeasured(options: MeasuredOptions) {
     checkReplies: false,
   })
   const { origins } = await app.listen()
-  const { key, userId } = options.known ?? (await addUser(app, options.people))
+  const { key, userId } =
+    options.known ?? (await addPerson(app, 'bench@example.test', options.people))
   return { app, key, userId, port: Number(new URL(origins.base).port) }
 }
 
-async function addUser(app: App, people: readonly Credentials[]) {
+/** A Professional user who has a key and is linked to `people`. */
+export async function addPerson(app: App, email: string, people: readonly Credentials[]) {
   const user = await app.store.users.create({
-    email: 'bench@example.test',
+    email,
     timezone: null,
     plan: 'professional',
     status: 'active',
@@ -69,16 +72,19 @@ async function addUser(app: App, people: readonly Credentials[]) {
     createdAt: systemClock.now(),
   })
   if (user === 'taken') throw new Error('the store is not new')
-  const { key, prefix } = mintKey()
-  await app.store.keys.create({
-    userId: user.id,
-    name: 'bench',
-    prefix,
-    hash: hashKey(key),
-    createdAt: systemClock.now(),
-    expiresAt: null,
-  })
+  const key = await addKey(app, user.id)
   for (const credentials of people)
     await app.connections.linkConnections(byOperator, user.id, credentials)
   return { key, userId: user.id }
+}
+
+/** Another key of the user; without limits it sees everything. */
+export async function addKey(app: App, userId: UserId, limits: Partial<KeyLimits> = {}) {
+  const { key, prefix } = mintKey()
+  await app.store.keys.create({
+    ...{ userId, name: 'bench', prefix, hash: hashKey(key), ...limits },
+    createdAt: systemClock.now(),
+    expiresAt: null,
+  })
+  return key
 }

@@ -20,11 +20,13 @@ import { measureLedger } from './ledger.ts'
 import { measureTools } from './mcp.ts'
 import { measureMemory } from './memory.ts'
 import { measureMisses } from './miss.ts'
+import { measureNarrow } from './narrow.ts'
 import { measurePeers } from './peers.ts'
 import { measureReadings } from './readings.ts'
 import { measureSimplefin } from './simplefin.ts'
 import { measureStart } from './start.ts'
 import { measureStoreCopy } from './store-copy.ts'
+import { measureWaits } from './waits.ts'
 import { measureWalk } from './walk.ts'
 
 const size = { type: 'string' } as const
@@ -37,12 +39,14 @@ if (flags.profile !== undefined) process.env.BENCH_PROFILE = resolve(flags.profi
 const benches: Readonly<Record<string, () => Promise<Figure[]>>> = {
   hit: measureHits,
   'hit-shared': measureSharedHits,
+  narrow: measureNarrow,
   miss: measureMisses,
   readings: measureReadings,
   walk: measureWalk,
   mcp: measureTools,
   simplefin: measureSimplefin,
   clients: measureClients,
+  waits: () => measureWaits(),
   memory: measureMemory,
   start: measureStart,
   peers: measurePeers,
