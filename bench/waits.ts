@@ -1,6 +1,6 @@
 /**
- * Requests for events that wait (reading R42): the memory and the CPU of a process at which many wait, and how
- * long an event takes to reach those who wait for it.
+ * Requests for events that wait (reading R42): the memory and the CPU of a process at which many wait, and
+ * how long an event takes to reach those who wait for it.
  */
 import { connect, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
