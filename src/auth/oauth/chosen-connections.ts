@@ -25,16 +25,23 @@ export function toConnectionIds(texts: readonly string[]): readonly ConnectionId
   return texts.flatMap((text) => parseUuid<ConnectionId>(text) ?? [])
 }
 
+/** What a person decided about their connections. */
+interface ChosenConnections {
+  /** Absent: no choice was made. */
+  readonly chosen: readonly string[] | undefined
+  /** What the page offered; one of them may be removed by now. */
+  readonly offered: readonly string[]
+}
+
 /**
- * What is stored of a choice: null where it is everything that the person has, and where none was made. What
- * is not theirs grants nothing.
- * @param chosen absent: no choice was made.
+ * What is stored of a choice: null where it is everything that the person has and was offered, and where none
+ * was made. What is not theirs grants nothing.
  * @throws ApiError `invalid_params` when nothing of theirs was chosen.
  */
 export async function judgeChoice(
   tx: Pick<StoreRows, 'connections'>,
   userId: UserId,
-  chosen: readonly string[] | undefined,
+  { chosen, offered }: ChosenConnections,
 ): Promise<readonly ConnectionId[] | null> {
   if (chosen === undefined) return null
   const own = (await tx.connections.list(userId)).map(({ id }) => id)
@@ -44,5 +51,6 @@ export async function judgeChoice(
     const details = ['connections: must name at least one connection of theirs']
     throw apiError('invalid_params', { details })
   }
-  return kept.length === own.length ? null : kept
+  const isEvery = kept.length === own.length && offered.every((id) => chosen.includes(id))
+  return isEvery ? null : kept
 }

@@ -47,6 +47,7 @@ const maxGrantsPerDocument = 10
 const AllowInput = z.strictObject({
   scopes: z.array(z.string('must be text')),
   connections: z.array(z.string('must be text')).optional(),
+  offered: z.array(z.string('must be text')).default([]),
 })
 
 /** `allow` and `deny` throw when no request waits: call `find` first. */
@@ -57,13 +58,13 @@ export function makeConsentRequests(options: ConsentOptions): ConsentRequests {
       return waiting === null ? null : toPending(waiting.interaction, waiting.client)
     },
     async allow(request, response, { actor, signedInAt, plan, input }) {
-      const { scopes: selected, connections: chosen } = parseInput(AllowInput, input)
+      const { scopes: selected, connections: chosen, offered } = parseInput(AllowInput, input)
       if (!isFreshSignIn(signedInAt, options.clock.now())) return null
       const { interaction, client } = await demandWaiting(options, request, response)
       const asked = askedScopes(interaction).filter((scope) => selected.includes(scope))
       const scopes = grantableScopes(asked, plan, options.plans)
       if (scopes.length === 0) return finish(options, request, response, refusal)
-      const connections = await judgeChoice(options.store, actor.userId, chosen)
+      const connections = await judgeChoice(options.store, actor.userId, { chosen, offered })
       const pending = toPending(interaction, client)
       const grantId = await saveGrant(options, { pending, client, scopes, actor, connections })
       if (grantId === null) return null

@@ -147,6 +147,27 @@ test('R43: a later connection is not seen through a choice, and a removed one le
   assert.deepEqual(await seenBy(agent.access_token), [])
 })
 
+test('R43: a choice does not become everything when what was not chosen is removed meanwhile', async () => {
+  const entered = await enter()
+  const [one, ...others] = entered.connections
+  assert(one !== undefined && others.length > 0)
+  const asked = await askForConsent(world.service, entered.jar)
+  const { text, hidden } = await entered.jar.get(asked.path)
+  const offered = [...text.matchAll(/name="offered" value="([^"]+)"/g)].map(([, id]) => id ?? '')
+  assert.deepEqual(offered.toSorted(), entered.connections.map(({ id }) => id).toSorted())
+  for (const { id } of others) {
+    await world.service.app.connections.removeConnection(byOperator, id, {})
+  }
+  const answer = await entered.jar.post(`${asked.path}?choice=connections`, {
+    ...hidden,
+    ...{ scope: ['mcp:read'], connection: [one.id], offered, decision: 'allow' },
+  })
+  const { url } = await followOut(world.service, entered.jar, answer)
+  const tokens = await redeem(world.service, asked, url.searchParams.get('code') ?? '')
+  await world.service.link(entered.user, 'healthy', 'snaptrade')
+  assert.deepEqual(await seenBy(tokens.access_token), [one.id])
+})
+
 test('R43: with every box unticked nothing is granted, and the page says what to do', async () => {
   const entered = await enter()
   const stranger = await enter()

@@ -84,6 +84,7 @@ function renderConnection(connection: ConnectionRow): Html {
   const { id, provider } = connection
   const name = `connection-${id}`
   return html`<div class="scope">
+${hidden('offered', id)}
 <input type="checkbox" id="${name}" name="connection" value="${id}" checked aria-describedby="${name}-hint">
 <label for="${name}"><span class="foreign">${nameOf(connection)}</span></label>
 <small id="${name}-hint">Through ${factsOf(provider).name}</small>

@@ -50,7 +50,8 @@ export function addConsentRoutes(scope: FastifyInstance, context: PagesContext):
     const { user, session } = visit
     const decision = { actor: toBy(visit).actor, signedInAt: session.signedInAt }
     const connections = readChoice(form, request.query)
-    const input = { scopes: form.getAll('scope'), ...(connections && { connections }) }
+    const offered = form.getAll('offered')
+    const input = { scopes: form.getAll('scope'), ...(connections && { connections }), offered }
     let next: string | null
     try {
       // Any choice but allowing counts as denying.
