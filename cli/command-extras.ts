@@ -4,6 +4,7 @@
  * line.
  */
 import type { AdminCallName } from '#doors/admin/table/table.ts'
+import type { ProviderStanding } from '#usage/provider-states.ts'
 import type { UsageResults } from '#usage/report.ts'
 import type { Command, Derive, Show } from './command.ts'
 
@@ -75,6 +76,22 @@ interface CallsLeft {
   readonly left: number
   readonly windowSeconds: number
   readonly isShared: boolean
+}
+
+/** What operators look for first: those that refuse requests. */
+const breakersOf: Derive = ({ breakers }) => {
+  const { closed, open, halfOpen, openUntil } = breakers as ProviderStanding['breakers']
+  const words = [
+    ...(open > 0 ? [`${open} open until ${openUntil}`] : []),
+    ...(halfOpen > 0 ? [`${halfOpen} half-open`] : []),
+  ]
+  return [...words, `${closed} closed`].join(', ')
+}
+
+const budgetOf: Derive = ({ budget }) => {
+  if (budget === null) return 'no known limit'
+  const { left, calls, windowSeconds, isShared } = budget as CallsLeft
+  return `${left} of ${calls} in ${windowSeconds} s, ${isShared ? 'of all' : 'of the lowest login'}`
 }
 
 const toCalls = (left: unknown) => left as CallsLeft | null
@@ -285,5 +302,14 @@ export const commandExtras: Readonly<Partial<Record<AdminCallName, CommandExtras
     },
   },
   // Its checks take eight seconds at most.
+  listProviders: {
+    show: {
+      kind: 'table',
+      rows: 'data',
+      columns: ['provider', 'breakers', 'budget'],
+      derive: { breakers: breakersOf, budget: budgetOf },
+      empty: 'No provider is configured.',
+    },
+  },
   examineService: { waitSeconds: 10, show: { kind: 'diagnosis' } },
 }

@@ -9,6 +9,7 @@ import { addOperatorPages } from '#doors/pages/operator/routes.ts'
 import type { UserId } from '#kernel/ids.ts'
 import { version } from '#src/version.ts'
 import type { Syncs } from '#syncs/syncs.ts'
+import { makeReadProviders } from '#usage/provider-states.ts'
 import { makeExamination } from './doctor.ts'
 import type { AssemblyOptions } from './foundation.ts'
 import { makeAppLimits, makeAppUsage } from './usage.ts'
@@ -35,6 +36,7 @@ export function assembleAdminDoor(
     runSync: options.syncs.runSync,
     readUsage: makeAppUsage(options, { settle: options.settleUsage, agents }),
     readLimits: makeAppLimits(options, agents),
+    readProviders: makeReadProviders(options),
     agents,
     sessions: makeSessions({ store, clock }),
     clock,

@@ -5,7 +5,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '#kernel/time.ts'
 import { type BreakerRule, breakerRule } from './breaker-rule.ts'
-import type { BreakerState, BreakerStore } from './port.ts'
+import type { BreakerLook, BreakerState, BreakerStore } from './port.ts'
 
 /** The port, with synchronous results. */
 export interface MemoryBreakers extends BreakerStore {
@@ -13,6 +13,7 @@ export interface MemoryBreakers extends BreakerStore {
   fail(key: string, probe: boolean): void
   succeed(key: string, probe: boolean): void
   abandon(key: string): void
+  peek(key: string): BreakerLook
 }
 
 interface Breaker {
@@ -23,7 +24,7 @@ interface Breaker {
   probeUntil: number
 }
 
-const closed: BreakerState = { kind: 'closed' }
+const closed = { kind: 'closed' } as const
 const probeNow: BreakerState = { kind: 'probe' }
 const defaultMaxKeys = 50_000
 
@@ -84,6 +85,14 @@ export function makeMemoryBreakers(
     abandon(key) {
       const open = findOpen(key, clock.now())
       if (open !== null) open.probeUntil = 0
+    },
+
+    peek(key) {
+      const now = clock.now()
+      const open = findOpen(key, now)
+      if (open === null) return closed
+      if (now >= open.openUntil) return { kind: 'half_open' }
+      return { kind: 'open', cooldownMs: open.openUntil - now }
     },
   }
 }

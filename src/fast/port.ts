@@ -199,6 +199,12 @@ export type BreakerState =
   | { readonly kind: 'probe' }
   | { readonly kind: 'open'; readonly cooldownMs: number }
 
+/** A breaker as operators see it; `half_open`: its cooldown is over, and the next request is the probe. */
+export type BreakerLook =
+  | { readonly kind: 'closed' }
+  | { readonly kind: 'half_open' }
+  | { readonly kind: 'open'; readonly cooldownMs: number }
+
 /** Three failures within 60 s open a breaker for 60 s (contract, Limits; reading R21). */
 export interface BreakerStore {
   check(key: string): Maybe<BreakerState>
@@ -208,6 +214,8 @@ export interface BreakerStore {
   succeed(key: string, probe: boolean): Maybe<void>
   /** The probe ended without a result (the caller left), so the next request may be the probe. */
   abandon(key: string): Maybe<void>
+  /** Looks without becoming the probe. */
+  peek(key: string): Maybe<BreakerLook>
 }
 
 /** A server that shares fast state, as operators see it. */

@@ -6,7 +6,7 @@
 
 import type { BreakerRule } from './breaker-rule.ts'
 import type { MemoryBreakers } from './memory-breakers.ts'
-import type { BreakerState, BreakerStore } from './port.ts'
+import type { BreakerLook, BreakerState, BreakerStore } from './port.ts'
 import type { RedisLink } from './redis-link.ts'
 import { readPair } from './redis-reply.ts'
 import type { Seal } from './redis-seal.ts'
@@ -23,6 +23,13 @@ if not open then return {0, 0} end
 local wait = math.max(open, tonumber(redis.call('HGET', KEYS[1], 'probe')) or 0)
 if now < wait then return {1, wait - now} end
 redis.call('HSET', KEYS[1], 'probe', now + ARGV[1])
+return {2, 0}
+`
+
+// Returns 0 closed, 1 open with what is left of the cooldown, 2 half open.
+const peekLua = `${nowLua}
+if not open then return {0, 0} end
+if now < open then return {1, open - now} end
 return {2, 0}
 `
 
@@ -60,6 +67,7 @@ export function makeRedisBreakers(options: {
   const { link, seal, local, rule } = options
   const check = link.script(checkLua)
   const fail = link.script(failLua)
+  const peek = link.script(peekLua)
   const name = (key: string) => seal.name('breaker', key)
   const failArguments = [rule.failures, rule.windowMs, rule.openMs, rule.forgetMs]
 
@@ -96,6 +104,14 @@ export function makeRedisBreakers(options: {
         () => local.abandon(key),
       )
     },
+
+    peek(key) {
+      return link.run(
+        'breakers',
+        async () => readLook(await peek(name(key))),
+        () => local.peek(key),
+      )
+    },
   }
 }
 
@@ -103,4 +119,10 @@ function readState(reply: unknown): BreakerState {
   const [kind, waitMs] = readPair(reply)
   if (kind === 0) return { kind: 'closed' }
   return kind === 2 ? { kind: 'probe' } : { kind: 'open', cooldownMs: waitMs }
+}
+
+function readLook(reply: unknown): BreakerLook {
+  const [kind, cooldownMs] = readPair(reply)
+  if (kind === 0) return { kind: 'closed' }
+  return kind === 2 ? { kind: 'half_open' } : { kind: 'open', cooldownMs }
 }

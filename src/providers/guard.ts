@@ -98,13 +98,22 @@ export interface Guard {
   ): Promise<T>
 }
 
+/** Under what the breaker of a connection is kept. */
+export function nameBreaker({
+  provider,
+  userId,
+  connectionId,
+}: Pick<GuardTarget, 'provider' | 'userId' | 'connectionId'>): string {
+  return `${provider}:${userId}:${connectionId}`
+}
+
 export function makeGuard(options: GuardOptions): Guard {
   async function run<T>(
     target: GuardTarget,
     signal: AbortSignal,
     work: (call: CallContext) => Promise<T>,
   ): Promise<T> {
-    const key = `${target.provider}:${target.userId}:${target.connectionId}`
+    const key = nameBreaker(target)
     const state = target.breaker ? await options.breakers.check(key) : null
     if (state?.kind === 'open') {
       options.onBreakerOpen(target)

@@ -14,6 +14,7 @@ import type { Secret } from '#kernel/secret.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { StoreReader } from '#store/ports/reader.ts'
 import type { ReadLimits } from '#usage/limits-left.ts'
+import type { ReadProviders } from '#usage/provider-states.ts'
 import type { ReadUsage } from '#usage/report.ts'
 import type { Webhooks } from '#webhooks/webhooks.ts'
 
@@ -65,6 +66,8 @@ export interface AdminDoorOptions {
   readonly readUsage: ReadUsage
   /** What is left of their limits now. */
   readonly readLimits: ReadLimits
+  /** Breakers and budgets of the providers now. */
+  readonly readProviders: ReadProviders
   readonly agents: Agents
   /** Signed-in browsers. */
   readonly sessions: Pick<OwnSessions, 'list' | 'endOne'>

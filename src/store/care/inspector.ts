@@ -9,6 +9,7 @@ import { countMigrations } from '../engine/migrate.ts'
 import { type Db, isBefore } from '../engine/tables.ts'
 import type { StoredStatus } from '../ports/connections.ts'
 import type {
+  LinkedConnection,
   ProviderUse,
   StaleConnection,
   StoreCondition,
@@ -39,6 +40,7 @@ export function makeInspector(engine: Engine, sealer: Sealer): StoreInspector {
     },
     countConnections: () => countConnections(db),
     listUse: (limit) => listUse(db, limit),
+    listLinked: (query) => listLinked(db, query),
     listStale: (query) => listStale(db, query),
     listTroubled: (limit) => listTroubled(db, limit),
     listFailing: (query) => listFailing(db, query),
@@ -109,6 +111,21 @@ async function listUse(db: Db, limit: number): Promise<readonly ProviderUse[]> {
       refreshedAt: await findNewestRefresh(db, provider),
     })),
   )
+}
+
+function listLinked(
+  db: Db,
+  { provider, limit }: { readonly provider: Provider; readonly limit: number },
+): Promise<readonly LinkedConnection[]> {
+  return db
+    .selectFrom('connections')
+    .select(['id', 'user_id as userId', 'login_id as loginId'])
+    .where('provider', '=', provider)
+    .where('status', '=', 'active')
+    .orderBy('created_at', 'desc')
+    .orderBy('id')
+    .limit(limit)
+    .execute()
 }
 
 async function listEmails(db: Db, provider: Provider, limit: number): Promise<readonly string[]> {

@@ -1,7 +1,7 @@
 /** What operators ask about the store as a whole; no request of a caller uses it. */
 
 import type { Provider } from '#contract/resources.ts'
-import type { ConnectionId, EndpointId, LoginId } from '#kernel/ids.ts'
+import type { ConnectionId, EndpointId, LoginId, UserId } from '#kernel/ids.ts'
 import type { Millis } from '#kernel/time.ts'
 import type { StoredStatus } from './connections.ts'
 import type { DisabledReason, EndpointHealth } from './endpoints.ts'
@@ -106,6 +106,13 @@ export interface KeyPlace {
   readonly exposure: string | null
 }
 
+/** An active connection, without anything that names its owner or its accounts. */
+export interface LinkedConnection {
+  readonly id: ConnectionId
+  readonly userId: UserId
+  readonly loginId: LoginId
+}
+
 /** What operators ask about the store as a whole; no request of a caller uses it. */
 export interface StoreInspector {
   /** Checks with a write that changes nothing that the store accepts writes. */
@@ -115,6 +122,11 @@ export interface StoreInspector {
   countConnections(): Promise<Readonly<Record<StoredStatus, number>>>
   /** The providers at which somebody is linked, unordered; at most `limit` of their people are named. */
   listUse(limit: number): Promise<readonly ProviderUse[]>
+  /** The newest active connections of a provider, at most `limit`. */
+  listLinked(query: {
+    readonly provider: Provider
+    readonly limit: number
+  }): Promise<readonly LinkedConnection[]>
   /** Active connections of a provider last refreshed before an instant, the oldest first, at most `limit`. */
   listStale(query: {
     readonly provider: Provider

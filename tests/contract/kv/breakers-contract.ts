@@ -105,6 +105,22 @@ export function probeTests(harness: () => KvHarness): void {
     assert.deepEqual(await breakers.check(key), { kind: 'closed' })
   })
 
+  test('looking at a breaker says how it is, and is no request: the probe is still to come', async () => {
+    const h = harness()
+    const { breakers } = h.kv
+    assert.deepEqual(await breakers.peek(randomUUID()), { kind: 'closed' })
+    const key = await openBreaker(h)
+    const open = await breakers.peek(key)
+    assert.ok(open.kind === 'open')
+    assertNear(h, open.cooldownMs, h.scale(minute))
+    await h.pass(minute)
+    assert.deepEqual(await breakers.peek(key), { kind: 'half_open' })
+    assert.equal((await breakers.check(key)).kind, 'probe')
+    assert.deepEqual(await breakers.peek(key), { kind: 'half_open' })
+    await breakers.succeed(key, true)
+    assert.deepEqual(await breakers.peek(key), { kind: 'closed' })
+  })
+
   test('R22: a probe whose caller left makes room for the next one', async () => {
     const h = harness()
     const { breakers } = h.kv

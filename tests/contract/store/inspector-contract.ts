@@ -187,6 +187,27 @@ export function testInspector(makePlace: () => Promise<Place>): void {
   )
 
   test(
+    'the newest active connections of a provider are listed by ids alone, at most so many',
+    inStore(async (store) => {
+      const early = await addLink(store, { createdAt: now + 1 })
+      const late = await addLink(store, { createdAt: now + 2 })
+      await addLink(store, { createdAt: now + 3, status: 'revoked' })
+      const query = { provider: 'akahu', limit: 5 } as const
+      const linked = await store.inspector.listLinked(query)
+      assert.deepEqual(
+        linked,
+        [late, early].map(({ user, connection: { id, loginId } }) => ({
+          id,
+          userId: user.id,
+          loginId,
+        })),
+      )
+      assert.deepEqual(await store.inspector.listLinked({ ...query, limit: 1 }), linked.slice(0, 1))
+      assert.deepEqual(await store.inspector.listLinked({ ...query, provider: 'up' }), [])
+    }),
+  )
+
+  test(
     'rows that a rotation could not seal again are counted, and none where every row is under the first key',
     inPlace(async (place) => {
       const first = await place.open({ encryptionKeys: [keyA] })

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { request } from 'undici'
 import { type Service, type ServiceUser, startService } from '#tests/support/service.ts'
+import type { ProviderStanding } from '#usage/provider-states.ts'
 
 let service: Service
 let user: ServiceUser
@@ -165,6 +166,46 @@ test('the audit is filtered by person and by action', async () => {
   assert.doesNotMatch(own.text, /<code>users\.create<\/code>/)
   const unknown = await ask('GET', '/audit?user=nobody%40example.test', { cookie })
   assert.equal(unknown.status, 404)
+})
+
+test('R21: breakers that are closed, open and half-open, and what is left of budgets, are on the page and in the admin API', async () => {
+  const cookie = await signIn()
+  const look = async (provider: string) => {
+    const answer = await request(`${service.adminUrl}/admin/providers`, {
+      headers: { authorization: `Bearer ${service.adminToken}` },
+    })
+    const { data } = (await answer.body.json()) as { readonly data: readonly ProviderStanding[] }
+    return data.find((one) => one.provider === provider) ?? assert.fail(provider)
+  }
+  const row = async (name: string) => {
+    const { text } = await ask('GET', '/providers', { cookie })
+    return text.split('<tr role="row">').find((one) => one.includes(`>${name}<`)) ?? ''
+  }
+  const before = await look('akahu')
+  const { seen } = before.connections
+  assert.ok(seen > 0)
+  assert.deepEqual(before.breakers, { closed: seen, open: 0, halfOpen: 0, openUntil: null })
+  assert.match(await row('Akahu'), new RegExp(`>${seen} closed<`))
+  const connections = await service.app.store.connections.list(user.id)
+  const akahu = connections.find(({ provider }) => provider === 'akahu') ?? assert.fail()
+  const read = () => service.get(`/v1/transactions?connectionId=${akahu.id}`, user)
+  service.sandbox.akahu.addFault({ does: { kind: 'reply', reply: { status: 500 } } })
+  for (const _ of [1, 2, 3]) assert.equal((await read()).status, 503)
+  const opened = await look('akahu')
+  assert.deepEqual([opened.breakers.open, opened.breakers.closed], [1, seen - 1])
+  const left = Date.parse(opened.breakers.openUntil ?? '') - service.clock.now()
+  assert.ok(left > 0 && left <= 60_000, String(left))
+  assert.match(await row('Akahu'), /<strong class="trouble">1 open<\/strong> until <time/)
+  service.sandbox.akahu.clearFaults()
+  service.clock.advance(61_000)
+  assert.equal((await look('akahu')).breakers.halfOpen, 1)
+  assert.match(await row('Akahu'), /1 half-open: the next request decides/)
+  assert.equal((await read()).status, 200)
+  assert.equal((await look('akahu')).breakers.closed, seen)
+  const { budget } = await look('snaptrade')
+  assert.deepEqual([budget?.calls, budget?.isShared, before.budget], [200, true, null])
+  assert.match(await row('SnapTrade'), /\d+ of 200 left in this minute, of the whole installation/)
+  assert.match(await row('Up'), /\d+ of 1000 left in this hour, at the lowest of 1 login </)
 })
 
 test('thirty wrong tokens in a minute are refused like those of the API', async () => {

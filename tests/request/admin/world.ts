@@ -41,6 +41,7 @@ import { checkAdminAnswer } from '#tests/support/admin-answers.ts'
 import { openByMail } from '#tests/support/by-mail.ts'
 import { openReadings } from '#tests/support/readings.ts'
 import { makeReadLimits } from '#usage/limits-left.ts'
+import { makeReadProviders } from '#usage/provider-states.ts'
 import { makeReadUsage } from '#usage/report.ts'
 import { makeWebhooks } from '#webhooks/webhooks.ts'
 
@@ -199,6 +200,7 @@ export async function makeWorld(t: TestContext, options: WorldOptions = {}): Pro
     webhooks: makeWebhooks({ store, clock, allowPrivate: options.allowPrivate ?? true }),
     readUsage: makeReadUsage({ store, agents, clock, settle: null, onFailure: assertNever }),
     readLimits: makeReadLimits({ store, agents, kv, adapters, limits: gateLimits, clock }),
+    readProviders: makeReadProviders({ store, kv, adapters, clock }),
     agents,
     sessions: makeSessions({ store, clock }),
     runSync: options.runSync ?? (async () => assertNever('no sync in this test')),

@@ -1,7 +1,8 @@
 /** Rows of the audit and of the state of the installation in the table of the admin API. */
 import { z } from 'zod'
+import { Provider } from '#contract/resources.ts'
 import { pageCursor, pageFields, pageRows } from '../paging.ts'
-import { type AdminCall, pageOf, query, time } from './call.ts'
+import { type AdminCall, list, pageOf, query, time } from './call.ts'
 
 const AuditEntry = z
   .strictObject({
@@ -39,6 +40,34 @@ const Diagnosis = z
   })
   .meta({ id: 'Diagnosis', description: 'The findings of the doctor, and the worst status.' })
 
+const count = z.int().min(0)
+const ProviderStanding = z
+  .strictObject({
+    provider: Provider,
+    connections: z.strictObject({ seen: count, isAll: z.boolean() }),
+    breakers: z.strictObject({
+      closed: count,
+      open: count,
+      halfOpen: count,
+      openUntil: time.nullable(),
+    }),
+    budget: z
+      .strictObject({
+        calls: count,
+        left: count,
+        windowSeconds: count,
+        resetSeconds: count,
+        isShared: z.boolean(),
+        logins: count,
+      })
+      .nullable(),
+  })
+  .meta({
+    id: 'ProviderStanding',
+    description:
+      'A provider now. Each connection has a breaker of its own: `open` ones refuse requests until `openUntil` at the latest, of `halfOpen` ones the next request decides. The newest 500 active connections are looked at. `budget` is what is left of the requests that the provider allows: of the whole installation where `isShared`, otherwise of the login with the smallest share left among 50; null: no limit is known, or nobody is linked.',
+  })
+
 export const auditCalls = {
   listAudit: {
     route: 'GET /admin/audit',
@@ -67,6 +96,13 @@ export const auditCalls = {
 } as const satisfies Readonly<Record<string, AdminCall>>
 
 export const serviceCalls = {
+  listProviders: {
+    route: 'GET /admin/providers',
+    command: 'providers list',
+    summary: 'show the breakers and what is left of the budget of each provider now',
+    description: 'Nothing is counted by asking, and no provider is asked.',
+    reply: list(ProviderStanding),
+  },
   showService: {
     route: 'GET /admin/service',
     summary: 'show the mode and the public addresses of this service',

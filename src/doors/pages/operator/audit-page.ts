@@ -22,7 +22,7 @@ export function renderAudit(
 ): Html {
   return html`<h1>Audit</h1>
 <form method="get" action="/audit" class="wishes">
-${field({ name: 'user', label: 'UserSeen', type: 'text', autocomplete: 'off', value: user, hint: 'Address or id', isOptional: true })}
+${field({ name: 'user', label: 'Person', type: 'text', autocomplete: 'off', value: user, hint: 'Address or id', isOptional: true })}
 ${field({ name: 'action', label: 'Action begins with', type: 'text', autocomplete: 'off', value: action, hint: 'e.g. keys. or account.', isOptional: true })}
 <button type="submit" class="outline">Show</button></form>
 ${
@@ -33,7 +33,7 @@ ${
         [
           { name: 'At', show: ({ at }) => renderUtc(at) },
           { name: 'By', show: (one) => foreignText(one.actor) },
-          { name: 'Action', show: (one) => html`<code>${one.action}</code>` },
+          { name: 'Action', className: 'whole', show: (one) => html`<code>${one.action}</code>` },
           {
             name: 'About',
             show: ({ userId, subject }) =>

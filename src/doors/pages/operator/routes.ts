@@ -8,6 +8,7 @@ import type { Diagnosis } from '#doctor/finding.ts'
 import type { Secret } from '#kernel/secret.ts'
 import type { Clock } from '#kernel/time.ts'
 import { providerNames } from '#providers/all-facts.ts'
+import type { ProviderStanding } from '#usage/provider-states.ts'
 import { readText } from '../../request-body.ts'
 import { addAssetRoutes, readAssets } from '../assets.ts'
 import { type Html, html } from '../html.ts'
@@ -296,12 +297,19 @@ function addInvitations(scope: FastifyInstance, context: Context): void {
 
 function addProviders(scope: FastifyInstance, context: Context): void {
   addShow(scope, context, '/providers', async (turn) => {
-    const [told, metrics] = await Promise.all([
+    const [doctor, told, metrics] = await Promise.all([
       context.api.ask<Diagnosis>('GET', '/doctor'),
+      context.api.ask<Pick<List<ProviderStanding>, 'data'>>('GET', '/providers'),
       context.api.metrics(),
     ])
-    const render = ({ checks }: Diagnosis) =>
-      renderProviders(providerNames.map((provider) => toRow(provider, checks, metrics)))
+    const checks = doctor.kind === 'told' ? doctor.body.checks : []
+    const render = ({ data }: Pick<List<ProviderStanding>, 'data'>) =>
+      renderProviders(
+        providerNames.map((provider) => ({
+          standing: data.find((one) => one.provider === provider) ?? null,
+          ...toRow(provider, checks, metrics),
+        })),
+      )
     return showTold(context, turn, { title: 'Providers', told, render })
   })
 }
@@ -315,7 +323,6 @@ function toRow(provider: Provider, checks: Diagnosis['checks'], metrics: string)
     findings: checks.filter(({ name }) => name === `provider:${provider}`),
     exchanges: count('provider_exchanges_total'),
     failures: count('provider_exchanges_total', failed),
-    breakerOpenings: count('breaker_openings_total'),
     alerts: count('provider_alerts_total'),
   }
 }

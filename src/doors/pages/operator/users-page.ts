@@ -51,7 +51,7 @@ function renderUserTable(people: readonly UserSeen[]): Html {
     'People',
     [
       {
-        name: 'UserSeen',
+        name: 'Person',
         show: ({ id, email, emailConfirmedAt }) =>
           html`<a href="/people/${id}" class="foreign">${foreignText(email)}</a>${emailConfirmedAt === null && html` <small class="place">address not confirmed</small>`}`,
       },

@@ -2,6 +2,7 @@
 import type { Provider } from '#contract/resources.ts'
 import type { Finding } from '#doctor/finding.ts'
 import { factsOf } from '#providers/all-facts.ts'
+import type { ProviderStanding } from '#usage/provider-states.ts'
 import { foreignText, type Html, html } from '../html.ts'
 import { table } from '../table.ts'
 import { renderFindings } from './doctor-page.ts'
@@ -10,15 +11,16 @@ import { highlight, renderUtc } from './frame-page.ts'
 export interface ProviderRow {
   readonly provider: Provider
   readonly findings: readonly Finding[]
+  /** Null: the provider is not configured. */
+  readonly standing: ProviderStanding | null
   readonly exchanges: number
   readonly failures: number
-  readonly breakerOpenings: number
   readonly alerts: number
 }
 
 export function renderProviders(rows: readonly ProviderRow[]): Html {
   return html`<h1>Providers</h1>
-<p>Counted by this process since its start. A budget that is used up, and a breaker that is open, are refused requests: they are counted at the person's connection as well.</p>
+<p>Each connection has a breaker of its own. What is left of a budget is that of the whole installation, or of the login that has the smallest share left. Requests, failures and alerts are those of this process since its start.</p>
 ${table<ProviderRow>(
   'Providers',
   [
@@ -31,20 +33,39 @@ ${table<ProviderRow>(
             html`<span class="place">${highlight(status === 'error', foreignText(message, 300))}</span>`,
         ),
     },
-    { name: 'Budget', show: ({ provider }) => describeBudget(provider) },
+    { name: 'Breakers now', className: 'roomy', show: ({ standing }) => renderBreakers(standing) },
+    { name: 'Budget now', className: 'roomy', show: renderBudget },
     { name: 'Requests', className: 'sum', show: ({ exchanges }) => exchanges },
     { name: 'Failed', className: 'sum', show: ({ failures }) => highlight(failures > 0, failures) },
-    {
-      name: 'Breaker opened',
-      className: 'sum',
-      show: ({ breakerOpenings }) => highlight(breakerOpenings > 0, breakerOpenings),
-    },
     { name: 'Alerts', className: 'sum', show: ({ alerts }) => highlight(alerts > 0, alerts) },
   ],
   rows,
 )}`
 }
 
+function renderBreakers(standing: ProviderStanding | null): Html {
+  if (standing === null || standing.connections.seen === 0) return html`nobody is linked`
+  const { connections, breakers } = standing
+  const { closed, open, halfOpen, openUntil } = breakers
+  const of = connections.isAll ? '' : ` of the newest ${connections.seen} connections`
+  if (open + halfOpen === 0) return html`${closed} closed${of}`
+  return html`${open > 0 && html`${highlight(true, `${open} open`)} until ${renderUtc(openUntil)}<br>`}${halfOpen > 0 && html`${halfOpen} half-open: the next request decides<br>`}${closed} closed${of}`
+}
+
+const spans: Readonly<Record<number, string>> = { 60: 'minute', 3600: 'hour', 86400: 'day' }
+
+function renderBudget({ provider, standing }: ProviderRow): Html {
+  const budget = standing?.budget ?? null
+  if (budget === null) return html`${describeBudget(provider)}`
+  const { calls, left, windowSeconds, isShared, logins } = budget
+  const whose = isShared
+    ? 'of the whole installation'
+    : `at the lowest of ${logins} ${logins === 1 ? 'login' : 'logins'}`
+  const words = `${left} of ${calls} left in this ${spans[windowSeconds] ?? `window of ${windowSeconds} seconds`}, ${whose}`
+  return html`${highlight(left === 0, words)} <meter min="0" max="${calls}" low="${Math.floor(calls / 5)}" value="${left}" aria-label="Left at ${factsOf(provider).name}"></meter>`
+}
+
+/** What is known where nothing is counted now. */
 function describeBudget(provider: Provider): string {
   const { budget } = factsOf(provider)
   if (budget === null) return 'no known limit'
