@@ -61,7 +61,7 @@ export const followed = {
     .default(defaultConsumer)
     .meta({
       description:
-        'The name of the consumer: each has acknowledged on its own. At most 20 for each user.',
+        'The name of the consumer: each has acknowledged on its own. At most 20 for each user, and as many for narrow keys that see the same.',
       schema: { type: 'string', pattern: '^[A-Za-z0-9._-]{1,64}$', default: defaultConsumer },
       example: defaultConsumer,
     }),

@@ -39,10 +39,12 @@ function create(
   const at = clock.now()
   return store
     .transact(async (tx) => {
+      const isFirst = (await tx.ledgers.readKey(userId)) === null
       await beginLedger(tx, userId)
       const made = await tx.consumers.create({ userId, name, createdAt: at }, maxConsumers)
       if (made === 'too_many') throw apiError('too_many_consumers')
-      for (const { id } of await tx.connections.list(userId)) {
+      // Any key may make another, and may see less than these connections.
+      for (const { id } of isFirst ? await tx.connections.list(userId) : []) {
         await tx.syncs.request(id, { at, reason: 'operator' })
       }
       const details = { consumerId: made.consumer.id }

@@ -1,6 +1,7 @@
 /** Events that are fetched: order, acknowledgement, consumers apart, waiting. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { byOperator } from '#contract/actor.ts'
 import { type Service, type ServiceUser, startService } from '#tests/support/service.ts'
 import { makeConnectionEvents } from '#webhooks/connection-events.ts'
 import { emit, manyDigits, transactionText } from './emitted.ts'
@@ -125,6 +126,28 @@ test('R42, R34b: the ledger begins with the first consumer and ends with the las
   assert.equal(await store().ledgers.readKey(user.id), null)
   await fetch(user)
   assert.notEqual(await store().ledgers.readKey(user.id), null)
+})
+
+test('R42, R34b: with the first consumer every connection is synced, and with another one none', async () => {
+  const user = await service.createUser()
+  await service.link(user, 'healthy', 'fiskil')
+  const due = async () => {
+    const states = await store().syncs.listStates(user.id)
+    return states.map(({ nextAt }) => nextAt ?? 0).filter((at) => at <= service.clock.now()).length
+  }
+  const sync = async () => {
+    for (const { id } of await store().connections.list(user.id)) {
+      await service.app.syncs.runSync(byOperator, id)
+    }
+  }
+  await sync()
+  assert.equal(await due(), 0)
+  await fetch(user)
+  const { length } = await store().connections.list(user.id)
+  assert.equal(await due(), length)
+  await sync()
+  await fetch(user, '?consumer=another')
+  assert.equal(await due(), 0)
 })
 
 test('R42: a waiting request takes no place of heavy requests, and its time is no time of service', async () => {
