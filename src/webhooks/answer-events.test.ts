@@ -31,3 +31,8 @@ for (const waitMs of [0, 55_000])
     assert.equal(Buffer.from(body).toString(), '{"data":[{"id":"e"}],"next":"c9"}')
     assert.equal(waitedMs, 0)
   })
+
+test('R42: who gets the same batch gets the same bytes, which exist once', async () => {
+  const [one, other] = [await answer([found], 0), await answer([found], 0)]
+  assert.equal(one.body, other.body)
+})

@@ -53,8 +53,14 @@ export async function answerEvents(
   }
 }
 
+/** Many may wait for the same events: who gets the same batch gets the same bytes, which exist once. */
+const bodies = new WeakMap<FollowedBatch, Uint8Array>()
+
+const toBody = (batch: FollowedBatch): Uint8Array =>
+  bodies.getOrInsertComputed(batch, () => writeBody(batch))
+
 /** Parsed and written again, an amount beyond 2^53 would be another one. */
-function toBody({ events, next }: FollowedBatch): Uint8Array {
+function writeBody({ events, next }: FollowedBatch): Uint8Array {
   const comma = Buffer.from(',')
   const rows = events.flatMap(({ body }, index) => (index === 0 ? [body] : [comma, body]))
   return Buffer.concat([Buffer.from('{"data":['), ...rows, Buffer.from(`],"next":"${next}"}`)])

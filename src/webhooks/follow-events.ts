@@ -18,6 +18,7 @@ import { type EventSight, makeSight } from './narrow-event.ts'
 import {
   CursorExpired,
   cursorExpired,
+  type EventBatch,
   makeReadEvents,
   type ReadEvents,
   toExpired,
@@ -87,6 +88,7 @@ export function makeEventFollower(options: FollowOptions): EventFollower {
   const cursors = makeCursors(options.cursorSecrets)
   const readEvents = makeReadEvents({ store, version: waits.version })
   const findConsumer = makeFindConsumer({ store, clock })
+  const tools: Tools = { readEvents, cursors, followed: new WeakMap() }
   return {
     async begin({ userId, reach }, query) {
       const cursor = readCursor(cursors, userId, query.after)
@@ -106,7 +108,7 @@ export function makeEventFollower(options: FollowOptions): EventFollower {
           isFromCursor: cursor !== null,
         }
         return {
-          read: () => readOn({ readEvents, cursors }, place),
+          read: () => readOn(tools, place),
           async wait(timeoutMs) {
             const woken = await wait.next(timeoutMs)
             if (woken !== 'time') place.isAtEnd = false
@@ -192,27 +194,32 @@ interface Place {
 interface Tools {
   readonly readEvents: ReadEvents
   readonly cursors: Cursors
+  /** Who shares a reading shares what is made of it: many may wait for the same events. */
+  readonly followed: WeakMap<EventBatch, FollowedBatch>
 }
 
-async function readOn({ readEvents, cursors }: Tools, place: Place): Promise<FollowedBatch> {
+async function readOn(tools: Tools, place: Place): Promise<FollowedBatch> {
+  const { readEvents, cursors, followed } = tools
   const { userId, feedId, position, reached, types, limit, sightName, sight } = place
   const write = (at: number) => cursors.write(userId, { feedId, position: at })
   if (place.isAtEnd) return { events: [], next: write(position), isMore: false }
   try {
-    const asked = { userId, position, reached, types, limit, sightName, sight }
+    const asked = { userId, feedId, position, reached, types, limit, sightName, sight }
     const batch = await readEvents(asked)
     place.position = batch.position
     place.isFromCursor = true
-    const events = batch.events.map((event) => ({
-      cursor: write(event.position),
-      body: event.body,
-    }))
-    return { events, next: write(batch.position), isMore: batch.isMore }
+    return followed.getOrInsertComputed(batch, () => {
+      const events = batch.events.map((event) => ({
+        cursor: write(event.position),
+        body: event.body,
+      }))
+      return { events, next: write(batch.position), isMore: batch.isMore }
+    })
   } catch (error) {
     if (!(error instanceof CursorExpired)) throw error
     if (place.isFromCursor) throw cursorExpired(write(error.oldest))
     place.position = error.oldest
     place.isFromCursor = true
-    return readOn({ readEvents, cursors }, place)
+    return readOn(tools, place)
   }
 }

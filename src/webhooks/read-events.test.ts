@@ -1,7 +1,7 @@
 /** Reading events from a position of a feed. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { ConnectionId, EventId, UserId } from '#kernel/ids.ts'
+import type { ConnectionId, EventId, FeedId, UserId } from '#kernel/ids.ts'
 import type { FeedEventRow } from '#store/ports/consumers.ts'
 import { CursorExpired, makeReadEvents } from './read-events.ts'
 
@@ -37,6 +37,7 @@ function makeFeed(lost: readonly number[] = []) {
     read: (position: number, over: Partial<Parameters<typeof read>[0]> = {}) =>
       read({
         userId: 'u' as string as UserId,
+        feedId: 'f' as string as FeedId,
         position,
         reached: feedLength,
         types: ['trades.synced'],

@@ -5,7 +5,7 @@
  */
 import { apiError } from '#contract/errors.ts'
 import type { EventType } from '#contract/events.ts'
-import type { UserId } from '#kernel/ids.ts'
+import type { FeedId, UserId } from '#kernel/ids.ts'
 import type { FeedEventRow } from '#store/ports/consumers.ts'
 import type { Store } from '#store/ports/store.ts'
 import type { EventSight } from './narrow-event.ts'
@@ -20,6 +20,8 @@ export interface ReadEventsOptions {
 
 export interface EventsAsked {
   readonly userId: UserId
+  /** Of the user. */
+  readonly feedId: FeedId
   readonly position: number
   /** A position that the feed is known to have reached. */
   readonly reached: number

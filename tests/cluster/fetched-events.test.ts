@@ -129,6 +129,30 @@ test('R42: an event that another process accepts wakes those who wait, within a 
   assert.ok((sorted[18] ?? 0) < 100, `95th of a hundred: ${sorted[18]} ms`)
 })
 
+test('R42: many who read the same events at once get the same batch, which exists once', async (t) => {
+  const place = makeSqlitePlace()
+  const store = await place.open()
+  t.after(async () => {
+    await store.close()
+    await place.remove()
+  })
+  const follower = followerOf(store)
+  t.after(() => follower.close())
+  const { id: userId } = await addUser(store)
+  const begin = () => follower.begin({ userId }, { consumer: 'books', limit: 100, wait: 0 })
+  const many = [await begin(), await begin(), await begin()]
+  await Promise.all(many.map((following) => following.wait(0)))
+  const bodies = await emit(store, userId)
+  await Promise.all(many.map((following) => following.wait(5000)))
+  const [one, ...others] = await Promise.all(many.map((following) => following.read()))
+  assert.deepEqual(
+    one?.events.map(({ body }) => String(Buffer.from(body))),
+    bodies,
+  )
+  for (const other of others) assert.equal(other, one)
+  for (const following of many) following.leave()
+})
+
 test('R42: beyond the bound of waiting requests the longest wait of who has the most ends', async (t) => {
   const place = makeSqlitePlace()
   const store = await place.open()
