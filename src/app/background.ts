@@ -31,7 +31,7 @@ export function startBackground(options: BackgroundOptions): Background {
     makeDeletionSweep(connections.finishDeletions),
     makeSignInSweep({ sessions, store, clock }),
     makeOAuthSweep(store.oauth, clock),
-    makeUsageSweep(store.usage, clock),
+    makeUsageSweep(store, clock),
     ...syncs.tasks,
   ].map((task) => startPeriodic(task, reports.jobs))
   const claims = startPeriodic(syncs.claim, reports.jobs)

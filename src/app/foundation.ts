@@ -21,6 +21,7 @@ import { reconnectDueAt } from '#mail/reconnect-due.ts'
 import { defaultSender, parseSmtpUrl } from '#mail/smtp-url.ts'
 import { makeAdapters } from '#providers/adapters.ts'
 import { makeBudget } from '#providers/budget.ts'
+import { makeDayWindows } from '#providers/day-windows.ts'
 import { type Guard, makeGuard } from '#providers/guard.ts'
 import type { Adapters } from '#providers/port.ts'
 import { makeReadings, type Readings } from '#providers/readings.ts'
@@ -108,7 +109,7 @@ export async function openFoundation(
         : userId !== undefined && (await store.users.find(userId)) === null,
     onLateFailure: (error) => reports.backgroundFailure('late-reading', error),
   })
-  const adapters = options.adapters ?? openAdapters(options, { kv, reports, readings })
+  const adapters = options.adapters ?? openAdapters(options, { store, kv, reports, readings })
   const timeoutMs = config.requestTimeoutMs
   const connections = makeConnections({
     store,
@@ -197,16 +198,20 @@ function openSignIns(
 
 function openAdapters(
   options: AppOptions,
-  { kv, reports, readings }: Pick<Foundation, 'kv' | 'reports' | 'readings'>,
+  { store, kv, reports, readings }: Pick<Foundation, 'store' | 'kv' | 'reports' | 'readings'>,
 ): Adapters {
+  const { clock } = options
+  const days = makeDayWindows(store.providerCalls, clock)
   return makeAdapters({
     access: options.access,
     timeoutMs: options.config.upstreamTimeoutMs,
-    clock: options.clock,
+    clock,
     report: reports.upstream,
     readings,
-    budget: (name, limits) =>
-      makeBudget({ windows: kv.budgets, clock: options.clock, name, ...limits }),
+    budget: (name, limits) => {
+      const windows = limits.isDurable === true ? days : kv.budgets
+      return makeBudget({ windows, clock, name, ...limits })
+    },
   })
 }
 

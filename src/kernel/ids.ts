@@ -25,6 +25,7 @@ export type FeedId = Id<'feed'>
 export type EventId = Id<'event'>
 /** A change of a connection whose event is not accepted yet. */
 export type WaitingEventId = Id<'waiting event'>
+export type ProviderCallId = Id<'provider call'>
 /** One event for one endpoint, with all its attempts. */
 export type DeliveryId = Id<'delivery'>
 export type MailId = Id<'mail'>

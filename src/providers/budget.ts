@@ -2,18 +2,19 @@
  * The call budget of a provider that limits the whole application (docs/providers/snaptrade.md, Errors and
  * limits: 200 of its 250 a minute), each person's credentials (docs/providers/up.md, Errors and limits: 1,000
  * an hour) or each account (docs/providers/snaptrade.md: 9 of its 10 a minute). All processes share it
- * through the windows of fast state; while these are unavailable, each process has a share. Users' requests
- * have priority.
+ * through the windows of fast state; while these are unavailable, each process has a share. Windows of a day
+ * are in the store. Users' requests have priority.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { WindowKey, WindowState, WindowStore } from '#fast/port.ts'
+import type { WindowKey, WindowState } from '#fast/port.ts'
 import type { Clock } from '#kernel/time.ts'
+import type { CallWindows } from './day-windows.ts'
 import type { CallContext, CallsLeft } from './port.ts'
 import type { BudgetLimits } from './provider-facts.ts'
-import { makeRollingWindows } from './rolling-windows.ts'
 
 export interface BudgetOptions extends BudgetLimits {
-  readonly windows: WindowStore
+  /** Of fast state, or those of a day (`day-windows.ts`). */
+  readonly windows: CallWindows
   readonly clock: Clock
   readonly name: string
 }
@@ -34,8 +35,7 @@ const maxWaits = 3
 
 /** Requests one call; resolves at once, or after a wait for the next window. */
 export function makeBudget(options: BudgetOptions): Budget {
-  const { clock, calls, windowMs, reserve, isByClock = false } = options
-  const windows = options.isRolling === true ? makeRollingWindows(options.windows) : options.windows
+  const { windows, clock, calls, windowMs, reserve, isByClock = false } = options
 
   /** Where windows go by the clock, each has a key of its own and ends with the clock's. */
   function toKey(of: string | undefined, now: number): WindowKey {

@@ -32,8 +32,8 @@ export interface BudgetLimits {
   readonly reserve: number
   /** The provider's windows begin at full hours or minutes of the clock; otherwise with the first call. */
   readonly isByClock?: true
-  /** No time of that length has more calls, wherever it begins; otherwise it begins with the first call. */
-  readonly isRolling?: true
+  /** Counted in the store: a restart begins no new window, and no time of that length has more calls. */
+  readonly isDurable?: true
   /** How long background work waits for the next window; absent: not at all, its schedule tries again. */
   readonly backgroundWaitMs?: number
 }

@@ -11,6 +11,7 @@ import { makeConnectionEventStore } from './connections/connection-events.ts'
 import { makeConnectionStore } from './connections/connections.ts'
 import { makeLinkingStore } from './connections/linkings.ts'
 import { makeLoginStore } from './connections/logins.ts'
+import { makeProviderCallStore } from './connections/provider-calls.ts'
 import { makeFeed } from './engine/change-feed.ts'
 import { type Engine, type Feeds, joinTransaction, makeWrite, type Write } from './engine/engine.ts'
 import { makeMark } from './engine/mark.ts'
@@ -220,6 +221,7 @@ function makeRows({ engine, write, mails, opened }: RowOptions): StoreRows {
     deliveries: makeDeliveryStore({ engine, write, sealer, opened }),
     consumers: makeConsumerStore({ engine, write }),
     usage: makeUsageStore({ engine, write }),
+    providerCalls: makeProviderCallStore({ engine, write }),
     mails: makeMailStore({ engine, write, mails }),
     singleUse: makeSingleUseStore({ engine, write }),
     audit: (entry) => writeAudit(engine.db, entry),

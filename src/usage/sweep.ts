@@ -1,8 +1,8 @@
-/** Deletes counts of requests that are older than ninety days, in small statements. */
+/** Deletes old counts in small statements: of requests after ninety days, of calls to providers after two. */
 import { runInBatches } from '#jobs/batches.ts'
 import type { PeriodicTask } from '#jobs/periodic.ts'
 import type { Clock } from '#kernel/time.ts'
-import type { UsageStore } from '#store/ports/usage.ts'
+import type { Store } from '#store/ports/store.ts'
 
 /** Pages and the admin API show no day before. */
 export const usageDaysKept = 90
@@ -10,9 +10,14 @@ export const usageDaysKept = 90
 const batchRows = 500
 const maxBatches = 400
 const msPerDay = 86_400_000
+/** The longest window of a budget is one day. */
+const callDaysKept = 2
 
 /** Runs every hour. */
-export function makeUsageSweep(usage: Pick<UsageStore, 'sweep'>, clock: Clock): PeriodicTask {
+export function makeUsageSweep(
+  { usage, providerCalls }: Pick<Store, 'usage' | 'providerCalls'>,
+  clock: Clock,
+): PeriodicTask {
   return {
     name: 'usage-sweep',
     everyMs: 3_600_000,
@@ -21,6 +26,8 @@ export function makeUsageSweep(usage: Pick<UsageStore, 'sweep'>, clock: Clock): 
       // The day of a user may be one behind that of UTC.
       const oldest = Math.floor(clock.now() / msPerDay) - usageDaysKept - 1
       await runInBatches(() => usage.sweep(oldest, batchRows), { maxBatches, stop })
+      const before = clock.now() - callDaysKept * msPerDay
+      await runInBatches(() => providerCalls.sweep(before, batchRows), { maxBatches, stop })
     },
   }
 }

@@ -17,7 +17,7 @@ export const enablebankingFacts = {
   oneConsentPerInstitution: true,
   budget: null,
   // What banks allow without the person (docs/providers/enable-banking.md, Limits); people keep half of it.
-  accountBudget: { calls: 4, windowMs: dayMs, reserve: 2, isRolling: true },
+  accountBudget: { calls: 4, windowMs: dayMs, reserve: 2, isDurable: true },
   scheduledReadHours: 24,
   isOpen: true,
   endsConsents: true,

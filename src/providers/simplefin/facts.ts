@@ -3,7 +3,13 @@ import type { ProviderFacts } from '../provider-facts.ts'
 
 const dayMs = 86_400_000
 /** The server's own limit of a day (docs/providers/simplefin.md, Limits); people keep half of it. */
-const perDay = { calls: 24, windowMs: dayMs, reserve: 12, isByClock: true } as const
+const perDay = {
+  calls: 24,
+  windowMs: dayMs,
+  reserve: 12,
+  isByClock: true,
+  isDurable: true,
+} as const
 
 export const simplefinFacts = {
   name: 'SimpleFIN',

@@ -14,6 +14,7 @@ import { makeConnectionEventStore } from '../connections/connection-events.ts'
 import { makeConnectionStore } from '../connections/connections.ts'
 import { makeLinkingStore } from '../connections/linkings.ts'
 import { makeLoginStore } from '../connections/logins.ts'
+import { makeProviderCallStore } from '../connections/provider-calls.ts'
 import type { Engine, Write } from '../engine/engine.ts'
 import { makeMailStore } from '../mails/mails.ts'
 import { makeAuditLog } from '../people/audit.ts'
@@ -69,6 +70,14 @@ test('the sweep of counted requests reads those of old days, and a user’s own 
   for (const plan of plans)
     for (const table of ['usage_by_reader', 'usage_days'])
       assert.match(plan, new RegExp(`SEARCH ${table} USING INDEX sqlite_autoindex_${table}_1`))
+})
+
+test('the calls of one budget are one search, and their sweep reads old ones, not all', async () => {
+  const calls = makeProviderCallStore({ engine, write })
+  assertSearches(await plansOf(() => calls.list('budget:one', { since: 1, until: 2 })), [
+    'provider_calls_of_name',
+  ])
+  assertSearches(await plansOf(() => calls.sweep(1, 10)), ['provider_calls_by_time'])
 })
 
 test('the sweep of grants and tokens reads those that have expired, not all', async () => {

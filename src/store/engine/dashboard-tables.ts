@@ -10,6 +10,7 @@ import type {
   MailId,
   PasskeyId,
   ProgramId,
+  ProviderCallId,
   SessionId,
   UserId,
 } from '#kernel/ids.ts'
@@ -121,6 +122,9 @@ export interface DashboardTables {
     operation: UsageRow['operation']
     result: UsageRow['result']
     requests: number
-  } /** `migrations/0026_usage_by_reader.sql`. */
+  }
+  /** `migrations/0026_usage_by_reader.sql`. */
   readonly usage_by_reader: DashboardTables['usage_days'] & { reader: string }
+  /** `migrations/0027_provider_calls.sql`. */
+  readonly provider_calls: { id: ProviderCallId; name: string; at: Moment }
 }

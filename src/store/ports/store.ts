@@ -21,6 +21,7 @@ import type { StoreMark } from './meta.ts'
 import type { OAuthStore } from './oauth.ts'
 import type { PasskeyStore } from './passkeys.ts'
 import type { ProgramStore } from './programs.ts'
+import type { ProviderCallStore } from './provider-calls.ts'
 import type { SecondFactorStore } from './second-factors.ts'
 import type { SessionStore } from './sessions.ts'
 import type { SingleUseStore } from './single-use.ts'
@@ -49,6 +50,7 @@ export interface StoreRows {
   readonly deliveries: DeliveryStore
   readonly consumers: ConsumerStore
   readonly usage: UsageStore
+  readonly providerCalls: ProviderCallStore
   readonly mails: MailStore
   readonly singleUse: SingleUseStore
   audit(entry: AuditEntry): Promise<void>

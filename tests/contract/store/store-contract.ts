@@ -31,6 +31,7 @@ import { testOpening } from './opening-contract.ts'
 import { testPasskeys } from './passkeys-contract.ts'
 import type { Place, StoreOf } from './place.ts'
 import { testPrograms } from './programs-contract.ts'
+import { testProviderCalls } from './provider-calls-contract.ts'
 import { testReportedStatus } from './reported-status-contract.ts'
 import { testRiverInspector } from './river-inspector-contract.ts'
 import { testRiverOpening } from './river-opening-contract.ts'
@@ -80,6 +81,7 @@ const parts: Readonly<Record<string, (store: StoreOf) => void>> = {
   deliveries: testDeliveries,
   waits: testWaits,
   'single-use': testSingleUse,
+  'provider calls': testProviderCalls,
   work: testWork,
   river: testRiver,
 }
