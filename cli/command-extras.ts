@@ -111,7 +111,10 @@ export const commandExtras: Readonly<Partial<Record<AdminCallName, CommandExtras
     show: {
       kind: 'table',
       rows: 'data',
-      columns: ['id', 'email', 'plan', 'status', 'lastSeenAt', 'active', 'broken', 'createdAt'],
+      columns: [
+        ...['id', 'email', 'plan', 'status', 'lastSeenAt', 'hasSecondFactor', 'active', 'broken'],
+        'createdAt',
+      ],
       derive: {
         active: ({ connections }) => toCounts(connections).active,
         broken: ({ connections }) => toCounts(connections).broken,
@@ -302,6 +305,9 @@ export const commandExtras: Readonly<Partial<Record<AdminCallName, CommandExtras
     },
   },
   // Its checks take eight seconds at most.
+  listQueues: {
+    show: table('Nothing was looked at.', ['at', 'syncsDue', 'deliveriesPending', 'mailsWaiting']),
+  },
   listProviders: {
     show: {
       kind: 'table',

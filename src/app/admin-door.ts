@@ -37,6 +37,7 @@ export function assembleAdminDoor(
     readUsage: makeAppUsage(options, { settle: options.settleUsage, agents }),
     readLimits: makeAppLimits(options, agents),
     readProviders: makeReadProviders(options),
+    readQueues: options.queues.read,
     agents,
     sessions: makeSessions({ store, clock }),
     clock,
@@ -54,7 +55,6 @@ export function assembleAdminDoor(
       addOperatorPages(app, {
         adminToken: options.secrets.adminToken,
         clock,
-        onFailure: (err) => options.log.error({ err }, 'the queues could not be looked at'),
       }),
     ...(options.adminExtension === undefined
       ? {}

@@ -10,6 +10,7 @@ import type { Origins } from '#contract/origins.ts'
 import { readOpenFiles, toConnectionLimits } from '#doors/connection-limits.ts'
 import { listenerTimes, makeListener } from '#doors/listener.ts'
 import type { Kv } from '#fast/port.ts'
+import { startPeriodic } from '#jobs/periodic.ts'
 import { toLocalUrl } from '#settings/listener.ts'
 import { toOrigins } from '#src/config.ts'
 import type { Store } from '#store/ports/store.ts'
@@ -62,6 +63,7 @@ export async function openApp(options: AppOptions): Promise<App> {
     { ...parts, adminListener, settleUsage: serving?.settleUsage ?? null },
     () => draining,
   )
+  const looking = startPeriodic(foundation.queues.task, foundation.reports.jobs)
   const background = config.role === 'api' ? null : startBackground(parts)
 
   return {
@@ -84,7 +86,7 @@ export async function openApp(options: AppOptions): Promise<App> {
       const cutAt = performance.now() + drainMs
       // Background work stops at once: a new run would be new work. Requests in flight keep their time.
       const workEnd = background?.stop(syncGraceMs) ?? syncs.close(syncGraceMs)
-      await Promise.all([serving?.drain(drainMs), workEnd])
+      await Promise.all([serving?.drain(drainMs), workEnd, looking.stop()])
       // What people's requests began goes on behind their answers.
       await connections.close(Math.max(0, cutAt - performance.now()))
       // The admin listener closes last: it reports the drain. Its requests have had the same time by now.

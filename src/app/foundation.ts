@@ -32,6 +32,7 @@ import { openStore } from '#store/open-store.ts'
 import type { Store } from '#store/ports/store.ts'
 import { makeSealer, type Sealer } from '#store/seal.ts'
 import { type Backlog, makeBacklog } from '#telemetry/backlog-metrics.ts'
+import { makeQueueSamples, type QueueSamples } from '#telemetry/queue-samples.ts'
 import { makeReports, type Reports } from '#telemetry/reports.ts'
 import { noTracing } from '#telemetry/tracing.ts'
 import { makeWebhooks, type Webhooks } from '#webhooks/webhooks.ts'
@@ -44,6 +45,8 @@ export interface Foundation {
   readonly store: Store
   /** What waits in the store, for those who watch. */
   readonly backlog: Backlog
+  /** The lengths of the queues over a day; the app runs its task. */
+  readonly queues: QueueSamples
   readonly kv: Kv
   readonly adapters: Adapters
   /** To be closed with the adapters. */
@@ -130,7 +133,8 @@ export async function openFoundation(
   const guard = openGuard({ store, kv, reports, failures })
   const rooms = { adapters, readings, guard, failures, connections, webhooks, ...access, actions }
   const backlog = makeBacklog({ store, clock, onFailure: reports.backgroundFailure })
-  return { ...options, origins, reports, store, backlog, kv, sealer, mailer, ...rooms }
+  const queues = makeQueueSamples({ store, clock })
+  return { ...options, origins, reports, store, backlog, queues, kv, sealer, mailer, ...rooms }
 }
 
 /** Opens the guard with the breakers and with the action that stores a lost consent. */

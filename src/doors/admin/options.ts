@@ -13,6 +13,7 @@ import type { ConnectionId, SyncRunId } from '#kernel/ids.ts'
 import type { Secret } from '#kernel/secret.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { StoreReader } from '#store/ports/reader.ts'
+import type { QueueSamples } from '#telemetry/queue-samples.ts'
 import type { ReadLimits } from '#usage/limits-left.ts'
 import type { ReadProviders } from '#usage/provider-states.ts'
 import type { ReadUsage } from '#usage/report.ts'
@@ -68,6 +69,8 @@ export interface AdminDoorOptions {
   readonly readLimits: ReadLimits
   /** Breakers and budgets of the providers now. */
   readonly readProviders: ReadProviders
+  /** The lengths of the queues, the present ones first. */
+  readonly readQueues: QueueSamples['read']
   readonly agents: Agents
   /** Signed-in browsers. */
   readonly sessions: Pick<OwnSessions, 'list' | 'endOne'>

@@ -31,6 +31,7 @@ export function makeServiceHandlers(
         place: ({ at, id }) => ({ order: at, id }),
       })
     },
+    listQueues: async () => ({ data: await options.readQueues() }),
     listProviders: async () => ({ data: await options.readProviders() }),
     showService: async () => options.describeService(),
     // The examination itself succeeds whatever it finds.

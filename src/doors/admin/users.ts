@@ -49,7 +49,8 @@ export function makeUserHandlers(options: AdminDoorOptions): AdminHandlers<keyof
     },
     async showUser({ user }) {
       const row = await findUser(options, user)
-      return { ...toUser(row), ...(await readSignIn(store, row)) }
+      const [standing] = await store.users.listStandings([row.id])
+      return { ...toUser(row), ...toStanding(standing), ...(await readSignIn(store, row)) }
     },
     async setPassword({ user, body }) {
       const { id } = await findUser(options, user)
@@ -83,8 +84,10 @@ export function makeUserHandlers(options: AdminDoorOptions): AdminHandlers<keyof
 /** Undefined: the user was deleted meanwhile. */
 function toStanding(standing: UserStandingRow | undefined) {
   const { lastSeenAt = null, activeConnections = 0, brokenConnections = 0 } = standing ?? {}
+  const { hasSecondFactor = false } = standing ?? {}
   return {
     lastSeenAt: toIsoOrNull(lastSeenAt),
+    hasSecondFactor,
     connections: { active: activeConnections, broken: brokenConnections },
   }
 }

@@ -17,12 +17,18 @@ export async function readStandings(db: Db, ids: readonly UserId[]): Promise<Use
       count(sql`connections.status = 'active'`).as('active'),
       count(sql`connections.status not in ('active', 'deleting')`).as('broken'),
     ])
+    .select(
+      sql<string | number>`(select count(*) from second_factors
+        where second_factors.user_id = users.id) + (select count(*) from passkeys
+        where passkeys.user_id = users.id)`.as('factors'),
+    )
     .where('users.id', 'in', ids)
     .execute()
-  return rows.map(({ active, broken, ...row }) => ({
+  return rows.map(({ active, broken, factors, ...row }) => ({
     ...row,
     activeConnections: Number(active),
     brokenConnections: Number(broken),
+    hasSecondFactor: Number(factors) > 0,
   }))
 }
 

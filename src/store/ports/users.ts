@@ -49,6 +49,8 @@ export interface UserStandingRow {
   readonly activeConnections: number
   /** Those whose consent is lost, or that wait for the person. */
   readonly brokenConnections: number
+  /** An app or a passkey. */
+  readonly hasSecondFactor: boolean
 }
 
 export interface NewUser extends PlanRow {

@@ -53,13 +53,27 @@ export function testUsers(store: StoreOf): void {
       const hash = randomBytes(32)
       await sessions.create({ userId: user.id, hash, at, passwordHash: 'a hash' })
     }
+    const app = { secret: randomBytes(20), at: now, step: 1, codeHashes: [] }
+    assert.ok(await store().secondFactors.create({ userId: user.id, ...app }))
     const nobodys = await addUser(store(), {})
     const all = await users.listStandings([nobodys.id, user.id, nobody()])
     assert.deepEqual(
       all.toSorted((one, other) => other.activeConnections - one.activeConnections),
       [
-        { id: user.id, lastSeenAt: now + 5, activeConnections: 2, brokenConnections: 3 },
-        { id: nobodys.id, lastSeenAt: null, activeConnections: 0, brokenConnections: 0 },
+        {
+          id: user.id,
+          lastSeenAt: now + 5,
+          activeConnections: 2,
+          brokenConnections: 3,
+          hasSecondFactor: true,
+        },
+        {
+          id: nobodys.id,
+          lastSeenAt: null,
+          activeConnections: 0,
+          brokenConnections: 0,
+          hasSecondFactor: false,
+        },
       ],
     )
   })

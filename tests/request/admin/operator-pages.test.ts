@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { request } from 'undici'
+import type { QueueSample } from '#telemetry/queue-samples.ts'
 import { type Service, type ServiceUser, startService } from '#tests/support/service.ts'
 import type { ProviderStanding } from '#usage/provider-states.ts'
 
@@ -112,7 +113,12 @@ test('people are listed with what is broken, and one is shown with connections a
   const cookie = await signIn()
   const list = await ask('GET', '/people', { cookie })
   assert.ok(list.text.includes(`href="/people/${user.id}"`) && list.text.includes(email))
+  assert.match(
+    list.text,
+    /data-label="Last seen">not signed in<.*data-label="Second factor">none</s,
+  )
   const page = await ask('GET', `/people/${user.id}`, { cookie })
+  assert.match(page.text, /<dt>Last seen<\/dt><dd>not signed in<\/dd>/)
   assert.match(page.text, /Kiwibank/)
   assert.match(page.text, /Ask to reconnect/)
   const nobody = await ask('GET', '/people/nobody@example.test', { cookie })
@@ -206,6 +212,23 @@ test('R21: breakers that are closed, open and half-open, and what is left of bud
   assert.deepEqual([budget?.calls, budget?.isShared, before.budget], [200, true, null])
   assert.match(await row('SnapTrade'), /\d+ of 200 left in this minute, of the whole installation/)
   assert.match(await row('Up'), /\d+ of 1000 left in this hour, at the lowest of 1 login </)
+})
+
+test('the queues are shown with what waits now, on the page and in the admin API', async () => {
+  const cookie = await signIn()
+  const answer = await request(`${service.adminUrl}/admin/queues`, {
+    headers: { authorization: `Bearer ${service.adminToken}` },
+  })
+  const { data } = (await answer.body.json()) as { readonly data: readonly QueueSample[] }
+  const linked = await service.app.store.connections.list(user.id)
+  assert.deepEqual(data[0], {
+    at: new Date(service.clock.now()).toISOString(),
+    syncsDue: linked.length,
+    deliveriesPending: 0,
+    mailsWaiting: 0,
+  })
+  const { text } = await ask('GET', '/queues', { cookie })
+  assert.match(text, new RegExp(`data-label="Syncs due" class="sum">${linked.length}<`))
 })
 
 test('thirty wrong tokens in a minute are refused like those of the API', async () => {

@@ -212,7 +212,11 @@ test('200: users are listed and shown by id and by e-mail address, percent-encod
     // The operator vouches for the address.
     emailConfirmedAt: '2026-11-20T03:15:00.000Z',
   }
-  const standing = { lastSeenAt: null, connections: { active: 0, broken: 0 } }
+  const standing = {
+    lastSeenAt: null,
+    hasSecondFactor: false,
+    connections: { active: 0, broken: 0 },
+  }
   const listed = { data: [{ ...expected, ...standing }], next: null }
   assert.deepEqual((await ask('GET', '/admin/users')).body, listed)
   const signIn = {
@@ -222,7 +226,7 @@ test('200: users are listed and shown by id and by e-mail address, percent-encod
   for (const name of [id, id.toUpperCase(), email, encodeURIComponent(email.toUpperCase())]) {
     const shown = await ask('GET', `/admin/users/${name}`)
     assert.equal(shown.status, 200, name)
-    assert.deepEqual(shown.body, { ...expected, ...signIn })
+    assert.deepEqual(shown.body, { ...expected, ...standing, ...signIn })
   }
 })
 

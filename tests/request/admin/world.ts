@@ -35,6 +35,7 @@ import { sandboxProviders } from '#sandbox/magic-users.ts'
 import { demoPersonalKey } from '#sandbox/snaptrade/index.ts'
 import type { Store } from '#store/ports/store.ts'
 import { makeSealer } from '#store/seal.ts'
+import { makeQueueSamples } from '#telemetry/queue-samples.ts'
 import { contentType, makeRegistry, type Registry } from '#telemetry/registry.ts'
 import { makeSqlitePlace } from '#tests/contract/store/place.ts'
 import { checkAdminAnswer } from '#tests/support/admin-answers.ts'
@@ -201,6 +202,7 @@ export async function makeWorld(t: TestContext, options: WorldOptions = {}): Pro
     readUsage: makeReadUsage({ store, agents, clock, settle: null, onFailure: assertNever }),
     readLimits: makeReadLimits({ store, agents, kv, adapters, limits: gateLimits, clock }),
     readProviders: makeReadProviders({ store, kv, adapters, clock }),
+    readQueues: makeQueueSamples({ store, clock }).read,
     agents,
     sessions: makeSessions({ store, clock }),
     runSync: options.runSync ?? (async () => assertNever('no sync in this test')),

@@ -68,6 +68,10 @@ const ProviderStanding = z
       'A provider now. Each connection has a breaker of its own: `open` ones refuse requests until `openUntil` at the latest, of `halfOpen` ones the next request decides. The newest 500 active connections are looked at. `budget` is what is left of the requests that the provider allows: of the whole installation where `isShared`, otherwise of the login with the smallest share left among 50; null: no limit is known, or nobody is linked.',
   })
 
+const QueueSample = z
+  .strictObject({ at: time, syncsDue: count, deliveriesPending: count, mailsWaiting: count })
+  .meta({ id: 'QueueSample', description: 'How much waited at an instant.' })
+
 export const auditCalls = {
   listAudit: {
     route: 'GET /admin/audit',
@@ -96,6 +100,14 @@ export const auditCalls = {
 } as const satisfies Readonly<Record<string, AdminCall>>
 
 export const serviceCalls = {
+  listQueues: {
+    route: 'GET /admin/queues',
+    command: 'queues list',
+    summary: 'show the lengths of the queues over the last day',
+    description:
+      'The present lengths first, then a look every five minutes since this process has started. They are those of all processes together.',
+    reply: list(QueueSample),
+  },
   listProviders: {
     route: 'GET /admin/providers',
     command: 'providers list',

@@ -37,28 +37,33 @@ const User = z.strictObject(user).meta({
     'A user. `plan` and `status` are the effective ones: a user whose plan was never set has `DEFAULT_PLAN`, active; a plan that was set to `none` stays `none`.',
 })
 
+const standing = {
+  lastSeenAt: time.nullable(),
+  hasSecondFactor: z.boolean(),
+  connections: z.strictObject({ active: z.int().min(0), broken: z.int().min(0) }),
+}
+
 const ListedUser = z
   .strictObject({
     ...user,
-    lastSeenAt: time.nullable(),
-    connections: z.strictObject({ active: z.int().min(0), broken: z.int().min(0) }),
+    ...standing,
   })
   .meta({
     id: 'ListedUser',
     description:
-      'A user with what an operator looks for: when a browser that is signed in was last seen (null: none is), and how many connections work or need their owner.',
+      'A user with what an operator looks for: when a browser that is signed in was last seen (null: none is), whether there is a second factor, and how many connections work or need their owner.',
   })
 
 const UserDetails = z
   .strictObject({
     ...user,
+    ...standing,
     hasPassword: z.boolean(),
-    hasSecondFactor: z.boolean(),
     secondFactors: z.array(z.enum(['app', 'passkey'])),
     passkeys: z.int().min(0),
     recoveryCodesLeft: z.int().min(0),
   })
-  .meta({ id: 'UserDetails', description: 'A user, and how they sign in.' })
+  .meta({ id: 'UserDetails', description: 'A user as listed, and how they sign in.' })
 
 const NewUser = z
   .strictObject({

@@ -8,6 +8,7 @@ import type { Diagnosis } from '#doctor/finding.ts'
 import type { Secret } from '#kernel/secret.ts'
 import type { Clock } from '#kernel/time.ts'
 import { providerNames } from '#providers/all-facts.ts'
+import type { QueueSample } from '#telemetry/queue-samples.ts'
 import type { ProviderStanding } from '#usage/provider-states.ts'
 import { readText } from '../../request-body.ts'
 import { addAssetRoutes, readAssets } from '../assets.ts'
@@ -19,7 +20,6 @@ import { renderDoctor } from './doctor-page.ts'
 import { renderFrame, renderProblem } from './frame-page.ts'
 import { type OpenInvitation, renderInvitations } from './invitations-page.ts'
 import { sumOf } from './metrics.ts'
-import { keepSamples } from './queue-samples.ts'
 import { makeOperatorSessions, type OperatorSessions } from './session.ts'
 import {
   type ConnectionSeen,
@@ -29,20 +29,17 @@ import {
   type UserSeen,
   type UserShown,
 } from './users-page.ts'
-import { type QueueSample, renderProviders, renderQueues } from './work-page.ts'
+import { renderProviders, renderQueues } from './work-page.ts'
 
 export interface OperatorPagesOptions {
   readonly adminToken: Secret<string>
   readonly clock: Clock
-  /** The queues could not be looked at. */
-  readonly onFailure: (error: unknown) => void
 }
 
 interface Context {
   readonly api: AdminApi
   readonly sessions: OperatorSessions
   show(turn: Turn, title: string, body: Html): Promise<FastifyReply>
-  readonly samples: () => readonly QueueSample[]
 }
 
 interface Turn {
@@ -74,7 +71,6 @@ export function addOperatorPages(app: FastifyInstance, options: OperatorPagesOpt
     )
     const context: Context = {
       ...{ api, sessions },
-      samples: keepSamples(scope, api, options),
       show: async ({ request, reply, session }, title, body) => {
         const [path = '/'] = request.url.split('?', 1)
         const formToken = session === null ? null : sessions.formToken(session)
@@ -331,12 +327,13 @@ const queueFindings = ['syncs', 'deliveries', 'mail', 'leases', 'deletions', 'ev
 
 function addQueues(scope: FastifyInstance, context: Context): void {
   addShow(scope, context, '/queues', async (turn) => {
-    const told = await context.api.ask<Diagnosis>('GET', '/doctor')
-    const render = ({ checks }: Diagnosis) =>
-      renderQueues(
-        checks.filter(({ name }) => queueFindings.includes(name)),
-        context.samples(),
-      )
+    const [doctor, told] = await Promise.all([
+      context.api.ask<Diagnosis>('GET', '/doctor'),
+      context.api.ask<Pick<List<QueueSample>, 'data'>>('GET', '/queues'),
+    ])
+    const checks = doctor.kind === 'told' ? doctor.body.checks : []
+    const findings = checks.filter(({ name }) => queueFindings.includes(name))
+    const render = ({ data }: Pick<List<QueueSample>, 'data'>) => renderQueues(findings, data)
     return showTold(context, turn, { title: 'Queues', told, render })
   })
 }

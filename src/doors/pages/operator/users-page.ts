@@ -15,10 +15,11 @@ export interface UserSeen {
   readonly createdAt: string
   readonly emailConfirmedAt: string | null
   readonly lastSeenAt: string | null
+  readonly hasSecondFactor: boolean
   readonly connections: { readonly active: number; readonly broken: number }
 }
 
-export interface UserShown extends Omit<UserSeen, 'lastSeenAt' | 'connections'> {
+export interface UserShown extends UserSeen {
   readonly hasPassword: boolean
   readonly secondFactors: readonly ('app' | 'passkey')[]
   readonly passkeys: number
@@ -58,6 +59,10 @@ function renderUserTable(people: readonly UserSeen[]): Html {
       { name: 'Plan', show: ({ plan, status }) => `${plan}, ${status}` },
       { name: 'Last seen', show: ({ lastSeenAt }) => renderUtc(lastSeenAt, 'not signed in') },
       {
+        name: 'Second factor',
+        show: ({ hasSecondFactor }) => (hasSecondFactor ? 'yes' : 'none'),
+      },
+      {
         name: 'Connections',
         show: ({ connections: { active, broken } }) =>
           html`${active} work${active === 1 && 's'}${broken > 0 && html`, ${highlight(true, `${broken} broken`)}`}`,
@@ -94,6 +99,7 @@ export function renderUser(options: UserOptions): Html {
 ${doneBox(done)}
 <dl class="facts">
 <dt>Plan</dt><dd>${person.plan}, ${person.status}</dd>
+<dt>Last seen</dt><dd>${renderUtc(person.lastSeenAt, 'not signed in')}</dd>
 <dt>Since</dt><dd>${renderUtc(person.createdAt)}</dd>
 <dt>Address</dt><dd>${person.emailConfirmedAt === null ? 'not confirmed' : html`confirmed ${renderUtc(person.emailConfirmedAt)}`}</dd>
 <dt>Signs in</dt><dd>${describeSignIn(person)}</dd>

@@ -2,6 +2,7 @@
 import type { Provider } from '#contract/resources.ts'
 import type { Finding } from '#doctor/finding.ts'
 import { factsOf } from '#providers/all-facts.ts'
+import type { QueueSample } from '#telemetry/queue-samples.ts'
 import type { ProviderStanding } from '#usage/provider-states.ts'
 import { foreignText, type Html, html } from '../html.ts'
 import { table } from '../table.ts'
@@ -73,26 +74,18 @@ function describeBudget(provider: Provider): string {
   return `${budget.calls} a ${span ?? 'window'}, ${budget.reserve} of them for people`
 }
 
-export interface QueueSample {
-  readonly at: string
-  readonly syncsDue: number | null
-  readonly deliveries: number | null
-  readonly mails: number | null
-}
-
 export function renderQueues(findings: readonly Finding[], samples: readonly QueueSample[]): Html {
-  const count = (value: number | null) => (value === null ? 'not known' : value)
   return html`<h1>Queues</h1>
 ${renderFindings('Work that waits', findings)}
 <h2>Over a day</h2>
-<p>A look every five minutes since these pages were first opened on this process, the newest first.</p>
+<p>The present lengths, then a look every five minutes since this process has started.</p>
 ${table<QueueSample>(
   'Queues over a day',
   [
     { name: 'At', show: ({ at }) => renderUtc(at) },
-    { name: 'Syncs due', className: 'sum', show: ({ syncsDue }) => count(syncsDue) },
-    { name: 'Deliveries pending', className: 'sum', show: ({ deliveries }) => count(deliveries) },
-    { name: 'Mails waiting', className: 'sum', show: ({ mails }) => count(mails) },
+    { name: 'Syncs due', className: 'sum', show: ({ syncsDue }) => syncsDue },
+    { name: 'Deliveries pending', className: 'sum', show: (one) => one.deliveriesPending },
+    { name: 'Mails waiting', className: 'sum', show: ({ mailsWaiting }) => mailsWaiting },
   ],
   samples,
 )}`
