@@ -38,9 +38,8 @@ if (files.length === 0) {
   console.error(`the suite ${name} has no test files`)
   process.exit(1)
 }
-// As many processes at once as there are cores; by default it is one less. Pages in a browser keep the
-// default, because the browser has processes of its own.
-const atOnce = name === 'browser' ? [] : [`--test-concurrency=${availableParallelism()}`]
+// As many processes at once as there are cores; by default it is one less.
+const atOnce = `--test-concurrency=${availableParallelism()}`
 const isGiven = (flag: RegExp) => rest.some((argument) => flag.test(argument))
 const reporters = isGiven(/^--test-reporter=/)
   ? []
@@ -48,7 +47,7 @@ const reporters = isGiven(/^--test-reporter=/)
 // Tests are picked by their names before a group has loaded them.
 const entries = isGiven(/^--test-(name-pattern|skip-pattern|only)/) ? files : groupFiles(files)
 const flags = ['--disable-warning=ExperimentalWarning', '--test', '--test-timeout=120000']
-const child = spawn(process.execPath, [...flags, ...atOnce, ...reporters, ...rest, ...entries], {
+const child = spawn(process.execPath, [...flags, atOnce, ...reporters, ...rest, ...entries], {
   stdio: 'inherit',
   env: { ...process.env, ...openMemoryFolder(), NODE_ENV: 'test' },
 })

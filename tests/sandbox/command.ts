@@ -1,7 +1,8 @@
-/** The command `tributary` as a process of its own, pointed at a running service. */
+/** The command `tributary` against a running service: as a process of its own, and in that of the test. */
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { runCommand as runHere } from '#tests/support/command.ts'
 import { compileCache } from '#tests/support/process.ts'
 import type { Service } from '#tests/support/service.ts'
 
@@ -43,10 +44,10 @@ export function runCommand(
   })
 }
 
-/** `tributary sandbox …` against a service: for people, as JSON, and what it refuses. */
+/** `tributary sandbox …` in this process against a service: for people, as JSON, and what it refuses. */
 export function commandsOf(service: Service) {
   const environment = { ADMIN_URL: service.adminUrl, ADMIN_TOKEN: service.adminToken }
-  const run = (...words: string[]) => runCommand(['sandbox', ...words], environment)
+  const run = (...words: string[]) => runHere(['sandbox', ...words], { environment })
   return {
     run,
     // biome-ignore lint/suspicious/noExplicitAny: a test reads whatever fields it expects, and fails when they are absent.

@@ -1,4 +1,4 @@
-/** Every sandbox command as a process against a running service, and what the REST API shows afterwards. */
+/** Every sandbox command against a running service, and what the REST API shows afterwards. */
 import assert from 'node:assert/strict'
 import { after, afterEach, before, test } from 'node:test'
 import { byOperator } from '#contract/actor.ts'
