@@ -7,7 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { FollowedStream } from '#gate/feed-answers.ts'
 import type { FollowedBatch } from '#webhooks/follow-events.ts'
-import type { UnreadStreams } from './unread-streams.ts'
+import type { Unread, UnreadStreams } from './unread-streams.ts'
 
 /** Proxies end a connection on which nothing comes for a minute. */
 const heartbeatMs = 25_000
@@ -56,13 +56,14 @@ export async function writeEvents(options: StreamOptions): Promise<void> {
   signal.addEventListener('abort', leave, { once: true })
   const endsAt = performance.now() + longestMs
   let told = ''
-  let heldBytes = 0
-  const send = (block: Uint8Array | string) => write({ response, signal, unread, heldBytes }, block)
+  let shared: Unread['shared'] = { of: stream, bytes: 0 }
+  const send = (block: Uint8Array | string) => write({ response, signal, unread, shared }, block)
   try {
     response.write(`retry: ${retryMs}\n\n`)
     while (!signal.aborted) {
       const { events, next, isMore } = await stream.read()
-      heldBytes = events.reduce((bytes, { body }) => bytes + body.byteLength, 0)
+      const bytes = events.reduce((sum, { body }) => sum + body.byteLength, 0)
+      shared = { of: events, bytes }
       await sendAll(events, send)
       // A block without data only moves the place of a client that resumes.
       const isMoved = next !== told && events.at(-1)?.cursor !== next
@@ -101,20 +102,21 @@ function toBlock(cursor: string, body: Uint8Array): Uint8Array {
 }
 
 interface Receiver extends Pick<StreamOptions, 'response' | 'signal' | 'unread'> {
-  /** Of the batch that the block is of. */
-  readonly heldBytes: number
+  /** The batch that the block is of. */
+  readonly shared: Unread['shared']
 }
 
 /** Resolves when the client has taken enough of what it was sent, or is gone. */
 async function write(
-  { response, signal, unread, heldBytes }: Receiver,
+  { response, signal, unread, shared }: Receiver,
   block: Uint8Array | string,
 ): Promise<void> {
   if (signal.aborted || response.destroyed) return
   if (response.write(block)) return
   await new Promise<void>((resolve) => {
     const held = {
-      bytes: heldBytes + response.writableLength,
+      bytes: response.writableLength,
+      shared,
       end: () => void response.destroy(),
     }
     const go = () => {
