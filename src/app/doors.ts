@@ -52,6 +52,6 @@ export async function mountDoors(fastify: FastifyInstance, options: DoorOptions)
     secure: origins().base.startsWith('https:'),
     addressOf: (request) =>
       clientAddress(request.raw, (address) => config.trustedProxies.includes(address)),
-    onFailure: (error) => reports.backgroundFailure('pages', error),
+    onFailure: (error, requestId) => reports.backgroundFailure('pages', error, requestId),
   })
 }

@@ -41,13 +41,14 @@ export interface Reports {
   simplefin(record: SimplefinRecord): void
   breakerOpen(target: GuardTarget): void
   balanceFailure(error: unknown): void
-  backgroundFailure(task: string, error: unknown): void
+  backgroundFailure(task: string, error: unknown, requestId?: string): void
 }
 
 export function makeReports(log: Log, metrics: Metrics, tracing: Tracing): Reports {
-  function backgroundFailure(task: string, error: unknown): void {
+  function backgroundFailure(task: string, error: unknown, requestId?: string): void {
     metrics.backgroundFailed(task)
-    log.error({ task, err: error }, 'background work failed')
+    const request = requestId === undefined ? {} : { requestId }
+    log.error({ task, ...request, err: error }, 'background work failed')
   }
   const jobs: JobReport = {
     done: (task) => metrics.backgroundRan(task, 'done'),

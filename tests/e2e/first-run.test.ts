@@ -128,6 +128,52 @@ test('F30: without scripts the pointer and the arrow keys show the value of a da
   assert.deepEqual(await shown(), [20], 'the pointer counts before the choice')
 })
 
+test('F10, F14, F16, F31: focus is outlined also in forced colours, the navigation and the logo stand still, and the dark theme prints dark on light', async () => {
+  const person = await world.addPerson({ plan: 'developer' })
+  await using visit = await browser.open({ viewport: { width: 1280, height: 900 } })
+  const { page } = visit
+  const base = world.service.baseUrl
+  const read = <Value>(script: string) => page.evaluate(script) as Promise<Value>
+  await page.goto(`${base}/sign-in?return=%2F`)
+  await page.getByLabel('E-mail address').fill(person.email)
+  await page.getByLabel('Password').fill(password)
+  await button(page, 'Sign in').click()
+  await page.waitForURL(`${base}/`)
+  const places = []
+  for (const path of ['/', '/keys', '/usage', '/settings']) {
+    await page.goto(base + path)
+    places.push(
+      await read<number[]>(
+        "[...document.querySelectorAll('.sections a, .brand')].map((one) => Math.round(one.getBoundingClientRect().left))",
+      ),
+    )
+    const [logo, heading] = await read<number[]>(
+      "['.brand img', 'h1'].map((one) => document.querySelector(one).getBoundingClientRect().left)",
+    )
+    assert.ok(Math.abs((logo ?? 0) - (heading ?? 99)) <= 1, `${path}: ${logo}, ${heading}`)
+  }
+  assert.ok((places[0]?.length ?? 0) > 8)
+  for (const place of places) assert.deepEqual(place, places[0])
+  for (const forcedColors of ['none', 'active'] as const) {
+    await page.emulateMedia({ forcedColors })
+    for (const selector of ['main a', '.person button', '.sections a']) {
+      await page.locator(selector).first().focus()
+      await page.keyboard.press('Shift')
+      assert.deepEqual(
+        await read(
+          '(({ outlineStyle, outlineWidth }) => [outlineStyle, parseFloat(outlineWidth) >= 2])(getComputedStyle(document.activeElement))',
+        ),
+        ['solid', true],
+        `${selector}, ${forcedColors}`,
+      )
+    }
+  }
+  await page.emulateMedia({ media: 'print', colorScheme: 'dark', forcedColors: 'none' })
+  const ink = await read<string>("getComputedStyle(document.querySelector('main')).color")
+  const levels = [...ink.matchAll(/\d+/g)].map(([level]) => Number(level)).slice(0, 3)
+  assert.ok(Math.max(...levels) < 110, ink)
+})
+
 /** Everything that axe finds, of any impact, as lines of text. */
 async function findBarriers(page: Page): Promise<string[]> {
   await page.evaluate(axe.source)

@@ -97,7 +97,7 @@ export interface PagesDoorOptions {
   readonly secure: boolean
   readonly addressOf: (request: FastifyRequest) => string
   /** An internal failure, with its cause; the page does not show it. */
-  readonly onFailure: (error: unknown) => void
+  readonly onFailure: (error: unknown, requestId?: string) => void
 }
 
 export interface PagesContext extends PagesDoorOptions {

@@ -5,7 +5,7 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { makeAllowedHosts } from '../allowed-hosts.ts'
-import { hasDisconnected } from '../client.ts'
+import { hasDisconnected, requestIdOf } from '../client.ts'
 import { readText } from '../request-body.ts'
 import { addActivityRoutes } from './activity/routes.ts'
 import { addAgentRoutes } from './agents/routes.ts'
@@ -53,11 +53,15 @@ export async function pagesDoor(
       // The client has disconnected, which is not a failure of ours.
       if (hasDisconnected(request.raw)) return reply.code(499).send()
       const { status, retryAfterSeconds, problem } = explain(error)
-      if (status >= 500) options.onFailure(error)
+      const requestId = requestIdOf(request.raw)
+      if (status >= 500) options.onFailure(error, requestId)
       if (retryAfterSeconds !== null) reply.header('retry-after', String(retryAfterSeconds))
       // What was under way when the answer was lost may have been done.
       const isUncertain = problem === 'unavailable' && request.method === 'POST'
-      return showFailure(context, reply.code(status), isUncertain ? 'uncertain' : problem)
+      return showFailure(context, reply.code(status), {
+        problem: isUncertain ? 'uncertain' : problem,
+        requestId,
+      })
     })
     scope.removeAllContentTypeParsers()
     scope.addContentTypeParser(
@@ -120,9 +124,11 @@ function showWrongHost(
 function showFailure(
   context: PagesContext,
   reply: FastifyReply,
-  problem: keyof typeof problems,
+  { problem, requestId }: { readonly problem: keyof typeof problems; readonly requestId: string },
 ): FastifyReply {
-  const [title, sentence] = problems[problem]
+  const [title, told] = problems[problem]
+  reply.header('x-request-id', requestId)
+  const sentence = problem === 'internal' ? `${told} For the operator: request ${requestId}.` : told
   return context.show(reply, null, { title, body: renderNotice(title, sentence) })
 }
 

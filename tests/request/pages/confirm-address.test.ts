@@ -24,7 +24,7 @@ async function signUp() {
   return { email, jar }
 }
 
-test('after a sign-up a banner asks for the confirmation until it is done, and nothing else is withheld', async () => {
+test('F4: after a sign-up a banner asks for the confirmation until it is done, and nothing else is withheld', async () => {
   const { email, jar } = await signUp()
   const path = pathIn(await world.mailTo(email))
   assert.match((await jar.get('/keys')).text, /class="unconfirmed".*Send the link again/s)
@@ -39,6 +39,8 @@ test('after a sign-up a banner asks for the confirmation until it is done, and n
   assert.equal((await signIn(elsewhere, given, led.location ?? '')).location, path)
   assert.match((await jar.get('/keys')).text, /class="unconfirmed"/)
   const page = await elsewhere.get(path)
+  // A button of the banner would make this very link useless.
+  assert.doesNotMatch(page.text, /class="unconfirmed"|Send the link again/)
   const done = await elsewhere.post(path, page.hidden)
   assert.deepEqual([done.status, done.location], [303, '/address-confirmed'])
   assert.equal((await elsewhere.get('/address-confirmed')).status, 200)

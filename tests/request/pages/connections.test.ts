@@ -296,7 +296,7 @@ test('a connection by a key of one’s own is reconnected with a new key, which 
   assert.equal(bare.location, path)
 })
 
-test('removal asks once; kept changes nothing, confirmed removes the connection', async () => {
+test('F11, F19: removal asks once and tells the accounts, with the red button last; kept changes nothing, confirmed removes the connection', async () => {
   const person = await world.addPerson()
   const rows = await link(person, 'healthy')
   const row = rows.find(({ provider }) => provider === 'fiskil')
@@ -305,6 +305,13 @@ test('removal asks once; kept changes nothing, confirmed removes the connection'
   const remove = `/connections/${row.id}/remove`
   const question = await jar.get(remove)
   assert.match(question.text, /<h1>Remove this connection\?<\/h1>/)
+  const names = await world.service.app.store.accounts.listByConnection(row.userId, row.id)
+  assert.ok(names.length > 0)
+  for (const { name } of names.slice(0, 2)) assert.ok(question.text.includes(name), name)
+  assert.match(
+    question.text,
+    /value="cancel" class="secondary outline".*value="confirm" class="danger"/s,
+  )
   const kept = await jar.post(remove, { ...question.hidden, decision: 'cancel' })
   assert.equal(kept.location, `/connections/${row.id}?done=kept`)
   const gone = await jar.post(remove, { ...question.hidden, decision: 'confirm' })

@@ -51,7 +51,7 @@ function damage(statement: string, { id }: Person): void {
 }
 
 for (const [what, statement] of Object.entries(damages)) {
-  test(`every page is shown with one damaged row: ${what}`, async () => {
+  test(`F15: every page is shown with one damaged row: ${what}`, async () => {
     const { person, jar, endpoint } = await settle()
     damage(statement, person)
     const [connection] = await world.service.app.store.connections.list(person.id)

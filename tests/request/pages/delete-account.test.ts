@@ -73,7 +73,7 @@ test('303: a visitor is redirected to the sign-in, and so is a person whose pass
   assert.notEqual(await world.service.app.store.users.find(person.id), null)
 })
 
-test('deletion asks once, says what ends, and cancel keeps everything', async () => {
+test('F11, F19: deletion asks once, says what ends with its accounts, and cancel keeps everything', async () => {
   const person = await world.addPerson()
   const names = await link(person, 'healthy')
   const jar = await world.enter(person)
@@ -81,6 +81,11 @@ test('deletion asks once, says what ends, and cancel keeps everything', async ()
   assert.match(page.text, /<h1>Delete this account\?<\/h1>/)
   assert.match(page.text, /a key of your own is only forgotten here/)
   for (const name of names) assert.ok(page.text.includes(name))
+  assert.match(page.text, /<strong class="foreign">Kiwibank<\/strong>: <span class="foreign">\w/)
+  assert.match(
+    page.text,
+    /value="cancel" class="secondary outline".*value="confirm" class="danger"/s,
+  )
   const answer = await jar.post(path, { ...page.hidden, decision: 'cancel' })
   assert.equal(answer.location, '/settings')
   assert.equal((await jar.get('/settings')).status, 200)

@@ -82,6 +82,7 @@ async function open(t: TestContext, { passwords = makePasswords(), ...over }: Ov
   })
   const byMail = openByMail({ store, clock, windows, signUp: 'open' })
   const failures: unknown[] = []
+  const failedRequests: (string | undefined)[] = []
   const fastify = Fastify({ exposeHeadRoutes: false })
   await fastify.register(pagesDoor, {
     store,
@@ -106,7 +107,10 @@ async function open(t: TestContext, { passwords = makePasswords(), ...over }: Ov
     isLoopback: false,
     secure: true,
     addressOf: (given) => given.ip,
-    onFailure: (error) => failures.push(error),
+    onFailure: (error, requestId) => {
+      failures.push(error)
+      failedRequests.push(requestId)
+    },
     ...over,
   })
   const url = await fastify.listen({ host: '127.0.0.1', port: 0 })
@@ -122,6 +126,7 @@ async function open(t: TestContext, { passwords = makePasswords(), ...over }: Ov
     place,
     store,
     failures,
+    failedRequests,
     jar: () => makeJar(url),
     name,
     /** A browser with a signed-in user. */
@@ -268,8 +273,8 @@ test('503: while the store is away a page asks for patience, and a form says tha
   assert.equal(failures.length, 2)
 })
 
-test('500: a failure of ours is reported with its cause, and the page says nothing of it', async (t) => {
-  const { enter, name, place, failures, store } = await open(t)
+test('F29: 500: a failure of ours is reported with its cause, and the page says nothing of it but the id of the request', async (t) => {
+  const { enter, name, place, failures, failedRequests, store } = await open(t)
   const jar = await enter()
   const db = new DatabaseSync(join(place.dataDir, 'tributary.db'))
   db.exec('alter table sessions rename to lost')
@@ -279,6 +284,8 @@ test('500: a failure of ours is reported with its cause, and the page says nothi
   assert.doesNotMatch(answer.text, /sessions|sqlite|SELECT|\.ts/i)
   assert.equal(failures.length, 1)
   assert.match(String(failures[0]), /sessions/)
+  assert.ok(answer.text.includes(`For the operator: request ${failedRequests[0]}.`))
+  assert.equal(answer.headers['x-request-id'], failedRequests[0])
   assert.notEqual(store, null)
 })
 

@@ -27,7 +27,7 @@ async function plant(
 
 const count = (text: string, pattern: RegExp) => text.match(pattern)?.length ?? 0
 
-test('one sentence says whether somebody is needed; who needs them is a card, the others are one line each', async () => {
+test('F12: one sentence says whether somebody is needed; who needs them is a card, the others are one line each', async () => {
   const person = await world.addPerson()
   await plant(person, 'Quiet Bank')
   const jar = await world.enter(person)
@@ -66,7 +66,7 @@ test('a line tells the accounts, the age of the data and what is left of the con
   assert.match(old, /value="40" aria-label="Left of the consent"><\/meter> <small>40 days left/)
 })
 
-test('a search is offered from ten connections on, and looks into names of accounts and one’s own names', async () => {
+test('F12: a search is offered from ten connections on, and looks into names of accounts and one’s own names', async () => {
   const person = await world.addPerson()
   for (let index = 1; index <= 9; index += 1) {
     await plant(person, `Bank ${index}`, { accounts: [{ name: `Épargne ${index}` }] })
@@ -88,7 +88,7 @@ test('a search is offered from ten connections on, and looks into names of accou
   assert.doesNotMatch(nothing, /<script>/)
 })
 
-test('endpoints that fail and keys that end within a fortnight are told, those switched off by their owner are not', async () => {
+test('F12: endpoints that fail and keys that end within a fortnight are told, those switched off by their owner are not', async () => {
   const person = await world.addPerson()
   await plant(person, 'Quiet Bank')
   const { app, clock } = world.service

@@ -22,7 +22,7 @@ async function trail({ id }: Person): Promise<string[]> {
   return rows.map(({ action }) => action)
 }
 
-test('a connection has the name that its owner gives it, on every page, and programs see the institution', async () => {
+test('F11: a connection has the name that its owner gives it, on every page, and programs see the institution', async () => {
   const { person, row, jar } = await begin()
   const path = `/connections/${row.id}`
   const { hidden } = await jar.get(path)

@@ -106,7 +106,7 @@ async function comesTrue(isTrue: () => Promise<boolean>): Promise<void> {
   }
 }
 
-test('a return is answered before the provider has answered once, and its page leads to the connection', async () => {
+test('F2: a return is answered before the provider has answered once, and its page leads to the connection', async () => {
   const { person, jar } = await visit()
   const back = await agree(jar, 'fiskil', '41', {})
   const { fiskil } = world.service.sandbox
@@ -179,7 +179,7 @@ test('a process that ended while it read a return leaves a page that says so', a
   assert.deepEqual(await rowsOf(person), [])
 })
 
-test('a refresh is answered at once, says that it goes on, and requests the sync that tells what came of it', async () => {
+test('F2: a refresh is answered at once, says that it goes on, and requests the sync that tells what came of it', async () => {
   const { person, jar } = await visit()
   await jar.get(await agree(jar, 'fiskil', '22', {}))
   const [row] = await rowsOf(person)

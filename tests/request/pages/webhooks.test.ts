@@ -318,6 +318,14 @@ test('F13: deliveries are searched by state and by day, and older ones stay with
   )
 })
 
+test('F17: the name of a button that sends a delivery again begins with what is seen on it', async () => {
+  const { jar, path } = await send([200])
+  assert.match(
+    (await jar.get(path)).text,
+    /<button type="submit"[^>]* aria-label="Send again: event [^"]+">Send again</,
+  )
+})
+
 test('F13: attempts of a day are drawn by hour, failed ones apart, with their latency as a table', async () => {
   const { jar, path } = await send([200, 500])
   const { text } = await jar.get(path)

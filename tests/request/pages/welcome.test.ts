@@ -38,6 +38,18 @@ test('the first steps are on the overview and after a sign-up, and go one by one
   assert.match((await jar.get('/welcome')).text, /Everything is set up/)
 })
 
+test('F27: every page of the sandbox says that all data is made up, and has its icons and colours', async () => {
+  const jar = await world.enter(await world.addPerson())
+  for (const path of ['/', '/money', '/keys', '/settings']) {
+    const { text } = await jar.get(path)
+    assert.match(text, /<strong>Sandbox<\/strong> <span>all data is made up</, path)
+    assert.match(text, /<meta name="theme-color"/)
+    assert.match(text, /<link rel="apple-touch-icon" href="\/assets\/touch-icon-/)
+  }
+  const icon = await jar.get('/favicon.ico')
+  assert.deepEqual([icon.status, icon.location?.endsWith('.svg')], [302, true])
+})
+
 test('a connected agent takes the place of a key; a revoked key does not', async () => {
   const person = await world.addPerson()
   const jar = await world.enter(person)

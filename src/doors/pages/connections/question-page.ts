@@ -6,19 +6,23 @@ import { type Html, html } from '../html.ts'
 import { alertBox, field, hidden } from '../layout.ts'
 import { renderQuestion } from '../question.ts'
 import { nameOf, pathOf } from './facts.ts'
+import { summarizeNames } from './lines.ts'
 
 export interface RemoveConnectionOptions {
   readonly row: ConnectionRow
+  /** Names of its accounts: a person may have several connections to one bank. */
+  readonly accountNames: readonly string[]
   readonly renewal: RenewalMethod
   readonly formToken: string
 }
 
-export function renderRemoveConnection({ row, renewal, formToken }: RemoveConnectionOptions): Html {
+export function renderRemoveConnection(options: RemoveConnectionOptions): Html {
+  const { row, accountNames, renewal, formToken } = options
   const { name, endsConsents } = factsOf(row.provider)
   const isOwnKey = renewal === 'key'
   return renderQuestion({
     heading: 'Remove this connection?',
-    sentences: html`<p><span class="foreign">${nameOf(row)}</span></p>
+    sentences: html`<p><strong class="foreign">${nameOf(row)}</strong>: <span class="foreign">${summarizeNames(accountNames)}</span></p>
 <p>Programs and agents can no longer read it, and what is kept of it here is deleted. ${isOwnKey ? 'Your own key is forgotten here; other programs may still use it.' : `The consent at ${name} is ended.`} Linked again, it has new ids.</p>`,
     path: `${pathOf(row)}/remove`,
     formToken,

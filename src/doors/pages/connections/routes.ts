@@ -176,7 +176,13 @@ function addRemoval(scope: FastifyInstance, context: PagesContext): void {
     if (row === null) return turn.reply.redirect(`${path}?done=gone`, 303)
     const { reply, visit } = turn
     const renewal = await connections.renewals.find(row)
-    const body = renderRemoveConnection({ row, renewal, formToken: visit.formToken })
+    const accounts = await context.store.accounts.listByConnection(row.userId, row.id)
+    const body = renderRemoveConnection({
+      row,
+      accountNames: accounts.map(({ name }) => name),
+      renewal,
+      formToken: visit.formToken,
+    })
     return context.show(reply, visit, { title: 'Remove this connection?', body })
   })
   addForm(scope, context, place, async (turn) => {

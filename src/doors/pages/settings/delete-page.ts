@@ -4,17 +4,22 @@ import { renderQuestion } from '../question.ts'
 
 export interface DeleteOptions {
   readonly email: string
-  /** Names of the institutions with a connection. */
-  readonly institutions: readonly string[]
+  /** Each with its accounts: a person may have several at one bank. */
+  readonly connections: readonly { readonly name: string; readonly accounts: string }[]
   readonly formToken: string
 }
 
 /** The confirmation before the account is deleted. */
-export function renderDelete({ email, institutions, formToken }: DeleteOptions): Html {
+export function renderDelete({ email, connections, formToken }: DeleteOptions): Html {
   return renderQuestion({
     heading: 'Delete this account?',
     sentences: html`<p>The account <strong>${email}</strong> is deleted with its keys, webhook endpoints and connected agents. This cannot be undone.</p>
-${institutions.length > 0 && html`<p>These connections end: <span class="foreign">${institutions.map((name) => foreignText(name)).join(', ')}</span>. The providers are asked to end the consents that you gave there; a key of your own is only forgotten here.</p>`}
+${
+  connections.length > 0 &&
+  html`<p>These connections end:</p>
+<ul>${connections.map(({ name, accounts }) => html`<li><strong class="foreign">${name}</strong>: <span class="foreign">${accounts}</span></li>`)}</ul>
+<p>The providers are asked to end the consents that you gave there; a key of your own is only forgotten here.</p>`
+}
 <p>Only the record of what was done stays with the operator, without your name.</p>`,
     path: '/settings/delete',
     formToken,

@@ -4,6 +4,8 @@ import { z } from 'zod'
 import { formTokenOf } from '#auth/sign-in/sessions.ts'
 import type { ConnectionId } from '#kernel/ids.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
+import { nameOf } from '../connections/facts.ts'
+import { summarizeNames } from '../connections/lines.ts'
 import type { PagesContext } from '../context.ts'
 import { toSignIn } from '../forms.ts'
 import { addForm, addPage, type FormTurn, toBy } from '../signed-in.ts'
@@ -27,8 +29,15 @@ export function addDeleteRoutes(scope: FastifyInstance, context: PagesContext): 
     const { user, session, formToken } = visit
     if (!session.isFresh) return toSignIn(reply, path)
     const rows = await context.store.connections.list(user.id)
-    const institutions = rows.map(({ label, institutionName }) => label ?? institutionName)
-    const body = renderDelete({ email: user.email, institutions, formToken })
+    const accounts = Map.groupBy(
+      await context.store.accounts.list(user.id),
+      ({ connectionId }) => connectionId,
+    )
+    const connections = rows.map((row) => ({
+      name: nameOf(row),
+      accounts: summarizeNames((accounts.get(row.id) ?? []).map(({ name }) => name)),
+    }))
+    const body = renderDelete({ email: user.email, connections, formToken })
     return context.show(reply, visit, { title: 'Delete this account?', body })
   })
   addForm(scope, context, { path, isSensitive: true }, (turn) => deleteAccount(context, turn))
