@@ -161,9 +161,9 @@ test('F10, F14, F16, F31: focus is outlined also in forced colours, the navigati
       await page.keyboard.press('Shift')
       assert.deepEqual(
         await read(
-          '(({ outlineStyle, outlineWidth }) => [outlineStyle, parseFloat(outlineWidth) >= 2])(getComputedStyle(document.activeElement))',
+          '(({ outlineStyle, outlineWidth }) => [outlineStyle, outlineWidth])(getComputedStyle(document.activeElement))',
         ),
-        ['solid', true],
+        ['solid', '2px'],
         `${selector}, ${forcedColors}`,
       )
     }

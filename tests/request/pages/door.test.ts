@@ -107,10 +107,7 @@ async function open(t: TestContext, { passwords = makePasswords(), ...over }: Ov
     isLoopback: false,
     secure: true,
     addressOf: (given) => given.ip,
-    onFailure: (error, requestId) => {
-      failures.push(error)
-      failedRequests.push(requestId)
-    },
+    onFailure: (...failed) => failures.push(failed[0]) && failedRequests.push(failed[1]),
     ...over,
   })
   const url = await fastify.listen({ host: '127.0.0.1', port: 0 })
