@@ -1,6 +1,6 @@
 /**
- * The demo of sandbox mode: one user per plan, linked to every person without a fault in the emulators, with
- * a key and a password. Both are derived from the encryption key, so every start over one store prints the
+ * The demo of sandbox mode: one user per plan, linked to people without a fault in the emulators, with a key
+ * and a password. Both are derived from the encryption key, so every start over one store prints the
  * same ones, from whichever folder, and none is stored as text. They give access to made-up data only.
  */
 import { createHmac } from 'node:crypto'
@@ -11,6 +11,8 @@ import type { Connections } from '#connections/connections.ts'
 import { bySystem } from '#contract/actor.ts'
 import { demoDomain } from '#contract/email.ts'
 import type { AccountId, ConnectionId, UserId } from '#kernel/ids.ts'
+import { factsOf } from '#providers/all-facts.ts'
+import type { Credentials } from '#providers/credentials.ts'
 import type { StoreReader } from '#store/ports/reader.ts'
 import type { UserRow } from '#store/ports/users.ts'
 import type { Sandbox } from './start.ts'
@@ -47,13 +49,27 @@ export async function prepareDemo(options: DemoOptions): Promise<Demo> {
   const users: DemoUser[] = []
   for (const plan of plans) {
     const user = await findUser(options, plan)
-    for (const credentials of options.sandbox.person('healthy')) {
+    for (const credentials of personOf(options, plan)) {
       await options.connections.linkConnections(bySystem, user.id, credentials)
     }
     await givePassword(options, user.id, password)
     users.push({ plan, email: user.email, key: await findKey(options, user.id) })
   }
   return { users, password, ...(await findExample(options)) }
+}
+
+/**
+ * Of a provider that counts the calls of a day each user has a person of their own: as two users of one
+ * person they would take them from each other.
+ */
+function personOf({ sandbox }: DemoOptions, plan: DemoUser['plan']): readonly Credentials[] {
+  const healthy = sandbox.person('healthy')
+  if (plan === plans[0]) return healthy
+  const isCounted = ({ provider }: Credentials) => {
+    const { budget, accountBudget } = factsOf(provider)
+    return budget?.isDurable === true || accountBudget?.isDurable === true
+  }
+  return [...healthy.filter((one) => !isCounted(one)), ...sandbox.person('twins').filter(isCounted)]
 }
 
 /** 32 bytes for one use, which show neither the secret nor what was drawn for another use. */

@@ -21,7 +21,7 @@ import { reconnectDueAt } from '#mail/reconnect-due.ts'
 import { defaultSender, parseSmtpUrl } from '#mail/smtp-url.ts'
 import { makeAdapters } from '#providers/adapters.ts'
 import { makeBudget } from '#providers/budget.ts'
-import { makeDayWindows } from '#providers/day-windows.ts'
+import { makeDayWindows, makeMemoryCalls } from '#providers/day-windows.ts'
 import { type Guard, makeGuard } from '#providers/guard.ts'
 import type { Adapters } from '#providers/port.ts'
 import { makeReadings, type Readings } from '#providers/readings.ts'
@@ -204,8 +204,9 @@ function openAdapters(
   options: AppOptions,
   { store, kv, reports, readings }: Pick<Foundation, 'store' | 'kv' | 'reports' | 'readings'>,
 ): Adapters {
-  const { clock } = options
-  const days = makeDayWindows(store.providerCalls, clock)
+  const { clock, config } = options
+  const calls = config.mode === 'sandbox' ? makeMemoryCalls() : store.providerCalls
+  const days = makeDayWindows(calls, clock)
   return makeAdapters({
     access: options.access,
     timeoutMs: options.config.upstreamTimeoutMs,

@@ -1,6 +1,6 @@
 /**
- * Windows of a day, counted call by call where a restart cannot forget them: in no time of their length are
- * more calls than the limit, wherever it begins.
+ * Windows of a day, counted call by call: in no time of their length are more calls than the limit, wherever
+ * it begins. The calls are in the store, where a restart cannot forget them.
  */
 import type { WindowKey, WindowState, WindowStore } from '#fast/port.ts'
 import type { Clock } from '#kernel/time.ts'
@@ -13,7 +13,7 @@ interface CallSpan {
   readonly until: number
 }
 
-/** Durable: the store's port for calls to providers. */
+/** The store's port for calls to providers, or memory. */
 export interface CallLog {
   list(name: string, span: CallSpan): Promise<readonly number[]>
   count(name: string, span: CallSpan & { readonly limit: number }): Promise<readonly number[]>
@@ -35,6 +35,21 @@ export function makeDayWindows(calls: CallLog, clock: Clock): CallWindows {
     async peek(key: WindowKey, limit, windowMs) {
       const span = spanOf(windowMs)
       return toState(await calls.list(key, span), limit, windowMs, span)
+    },
+  }
+}
+
+/** For emulators, which forget at a restart what they have counted. */
+export function makeMemoryCalls(): CallLog {
+  const calls = new Map<string, readonly number[]>()
+  const inSpan = (name: string, { since, until }: CallSpan) =>
+    (calls.get(name) ?? []).filter((at) => at > since && at <= until)
+  return {
+    list: async (name, span) => inSpan(name, span),
+    async count(name, { limit, ...span }) {
+      const before = inSpan(name, span)
+      if (before.length < limit) calls.set(name, [...before, span.until])
+      return before
     },
   }
 }

@@ -7,6 +7,8 @@ import { type TestContext, test } from 'node:test'
 import { makeUserActions } from '#auth/actions.ts'
 import { hashKey, isKeyShaped } from '#auth/keys.ts'
 import { byOperator } from '#contract/actor.ts'
+import type { UserId } from '#kernel/ids.ts'
+import type { Credentials } from '#providers/credentials.ts'
 import { type Demo, prepareDemo } from '#sandbox/demo.ts'
 import { credentialsOf, type MagicName } from '#sandbox/magic-users.ts'
 import { makeSealer } from '#store/seal.ts'
@@ -63,6 +65,30 @@ test('starts over one store, also at once on an empty one, have the same keys an
   }
   const given = { email: user.email, password: one.password }
   assert.equal((await ground.world.signIns.signIn(given, '192.0.2.1')).kind, 'in')
+})
+
+test('R36: at providers that count the calls of a person, each demo user is a person of their own', async (t) => {
+  const { world, actions } = await makeGround(t)
+  const { store } = world
+  const access = {
+    ...onlyFiskil,
+    simplefin: { baseUrl: 'http://bridge.test', allowPrivate: true },
+    enablebanking: { baseUrl: '', applicationId: '', privateKey: '', countries: null },
+  }
+  const linked: { readonly userId: UserId; readonly person: Credentials }[] = []
+  const linkConnections: typeof world.connections.linkConnections = async (by, userId, given) => {
+    const person = given as Credentials
+    if (person.provider === 'fiskil') return world.connections.linkConnections(by, userId, person)
+    linked.push({ userId, person })
+    return []
+  }
+  await prepareDemo({
+    ...{ store, actions, connections: { linkConnections }, secret: secretOf(1) },
+    sandbox: { person: (name) => credentialsOf(name, access) },
+  })
+  assert.equal(linked.length, 4)
+  assert.equal(new Set(linked.map(({ userId }) => userId)).size, 2)
+  assert.equal(new Set(linked.map(({ person }) => JSON.stringify(person))).size, 4)
 })
 
 test('a demo key that somebody revoked stays revoked, and all starts after it have one other', async (t) => {

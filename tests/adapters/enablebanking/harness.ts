@@ -10,6 +10,7 @@ import { type AccountId, type ConnectionId, type LoginId, newId, type UserId } f
 import { getZone, toMicros } from '#kernel/time.ts'
 import { makeBudget } from '#providers/budget.ts'
 import type { Credentials, Identity } from '#providers/credentials.ts'
+import { makeDayWindows, makeMemoryCalls } from '#providers/day-windows.ts'
 import { enablebankingFacts } from '#providers/enablebanking/facts.ts'
 import { makeEnableBanking } from '#providers/enablebanking/index.ts'
 import { UpstreamError, type UpstreamFailure } from '#providers/failure.ts'
@@ -94,7 +95,12 @@ export async function makeGround(options: GroundOptions = {}): Promise<Ground> {
     timeoutMs,
     clock: own,
     readings,
-    accountThrottle: makeBudget({ windows: kv.budgets, clock: own, name: 'one', ...accountBudget }),
+    accountThrottle: makeBudget({
+      windows: makeDayWindows(makeMemoryCalls(), own),
+      clock: own,
+      name: 'one',
+      ...accountBudget,
+    }),
     report: {
       exchange: ({ outcome, route }) => void exchanges.push(`${outcome} ${route}`),
       alert: ({ detail }) => void alerts.push(detail),

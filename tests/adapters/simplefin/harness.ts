@@ -15,6 +15,7 @@ import {
 } from '#kernel/ids.ts'
 import { getZone, toMicros } from '#kernel/time.ts'
 import { makeBudget } from '#providers/budget.ts'
+import { makeDayWindows, makeMemoryCalls } from '#providers/day-windows.ts'
 import { UpstreamError, type UpstreamFailure } from '#providers/failure.ts'
 import type {
   AccountRef,
@@ -72,14 +73,15 @@ export async function makeGround(
     onLateFailure: () => undefined,
   })
   const { budget, accountBudget } = simplefinFacts
+  const days = makeDayWindows(makeMemoryCalls(), clock)
   const adapter = makeSimplefin({
     baseUrl: server.baseUrl,
     allowPrivate,
     timeoutMs,
     clock,
     readings,
-    throttle: makeBudget({ windows: kv.budgets, clock, name: 'all', ...budget }),
-    accountThrottle: makeBudget({ windows: kv.budgets, clock, name: 'one', ...accountBudget }),
+    throttle: makeBudget({ windows: days, clock, name: 'all', ...budget }),
+    accountThrottle: makeBudget({ windows: days, clock, name: 'one', ...accountBudget }),
     report: {
       exchange: ({ outcome, route }) => void exchanges.push(`${outcome} ${route}`),
       alert: ({ detail }) => void alerts.push(detail),
