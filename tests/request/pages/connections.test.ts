@@ -178,6 +178,20 @@ test('F5: a connection whose syncs fail has the same words in the list, on the o
   )
 })
 
+test('F5: a connection whose provider asks us to wait needs nobody, and its page says what it waits for', async () => {
+  const person = await world.addPerson()
+  const row = await plant(person)
+  await addRun(row, 'throttled')
+  const jar = await world.enter(person)
+  for (const path of ['/', '/connections', `/connections/${row.id}`]) {
+    const { text } = await jar.get(path)
+    assert.doesNotMatch(text, /Sync failing|needs you/, path)
+    assert.match(text, /Working/, path)
+  }
+  const { text } = await jar.get(`/connections/${row.id}`)
+  assert.match(text, /asked us to wait\. It is tried again by itself/)
+})
+
 test('F6: after a renewal the error of the lost consent is not shown any more', async () => {
   const person = await world.addPerson()
   const row = await plant(person)

@@ -29,15 +29,21 @@ export function currentFailureOf({ row, failure }: ConnectionOverview) {
   return row.status === 'active' && failure?.code === 'consent_lost' ? null : failure
 }
 
+/** A provider that asks us to wait has it tried again: nobody can do more. */
+function isSyncFailing(overview: ConnectionOverview): boolean {
+  const failure = currentFailureOf(overview)
+  return failure !== null && failure.code !== 'throttled'
+}
+
 /** It is broken, or its syncs fail: its owner has to know. */
 export const needsOwner = (overview: ConnectionOverview): boolean =>
-  shownStatusOf(overview.row).isBroken || currentFailureOf(overview) !== null
+  shownStatusOf(overview.row).isBroken || isSyncFailing(overview)
 
 /** The state in one word, the same in all places; what needs somebody stands out. */
 export function renderState(overview: ConnectionOverview): Html {
   const { name, isBroken } = shownStatusOf(overview.row)
   if (isBroken) return html`<strong class="trouble">${name}</strong>`
-  if (currentFailureOf(overview) === null) return html`${name}`
+  if (!isSyncFailing(overview)) return html`${name}`
   return html`<strong class="trouble">Sync failing</strong>`
 }
 

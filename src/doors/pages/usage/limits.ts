@@ -14,7 +14,7 @@ const buckets = [...new Set(operations.map(({ bucket }) => bucket))]
 function nameBucket(bucket: Bucket): string {
   const names = operations
     .filter((operation) => operation.bucket === bucket)
-    .map(({ title }) => title.replace(/^List /, ''))
+    .map(({ title }) => title.replace(/^(?:List|Fetch) /, ''))
   const text = names.join(', ')
   return text.charAt(0).toUpperCase() + text.slice(1)
 }

@@ -104,5 +104,5 @@ ${problems.events !== undefined && html`<small class="problem" id="events-proble
 }
 
 function eventBox(type: EventType, { events }: EndpointDraft): Html {
-  return html`<label><input type="checkbox" name="events" value="${type}"${events.includes(type) && html` checked`}>${eventWords[type]} (<code>${type}</code>)</label>`
+  return html`<label><input type="checkbox" name="events" value="${type}"${events.includes(type) && html` checked`}>${eventWords[type]} <code>${type}</code></label>`
 }
