@@ -1,5 +1,7 @@
 /** `webhooks listen --key` as a process, against a whole service: it prints what comes from its start on. */
 import assert from 'node:assert/strict'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import { emit, manyDigits, transactionText } from '#tests/request/list-events/emitted.ts'
 import { until } from '#tests/request/webhooks/stage.ts'
@@ -61,4 +63,41 @@ test('R42: without a key, with a wrong one and with both kinds, listen says what
   const both = await listen(['--key', 'k', '--user', 'u']).ended
   assert.equal(both.code, 2)
   assert.match(both.err, /exclude each other/)
+})
+
+test('R42: listen outlives a restart of the server, a 503 and a 429, and says so once', async (t) => {
+  const body = '{"type":"transactions.synced","data":{"new":[],"updated":[]}}'
+  const answers: { readonly status: number; readonly body: string; readonly type?: string }[] = [
+    { status: 200, body: '{"data":[],"next":"c0"}' },
+    { status: 503, body: '<html>starting</html>' },
+    { status: 429, body: '{"error":{"message":"Slow down","code":"rate_limited"}}' },
+    { status: 200, body: `id: c1\ndata: ${body}\n\n`, type: 'text/event-stream' },
+  ]
+  const asked: unknown[] = []
+  const server = createServer((request, response) => {
+    asked.push(request.headers['last-event-id'])
+    // Beyond the list: a stream that brings nothing.
+    const {
+      status,
+      body,
+      type = 'application/json',
+    } = answers.shift() ?? {
+      ...{ status: 200, body: '', type: 'text/event-stream' },
+    }
+    const wait = status === 200 ? {} : { 'retry-after': '0' }
+    response.writeHead(status, { 'content-type': type, ...wait })
+    response.end(body)
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const options = ['--key', 'k', '--base-url', `http://127.0.0.1:${port}`, '--json']
+  const { child, lines, ended } = listen(options)
+  await until('the event is printed', () => lines.length === 2)
+  assert.ok(lines[1]?.endsWith(`"body":${body}}`))
+  await until('it asks behind the event', () => asked.at(-1) === 'c1')
+  child.kill('SIGINT')
+  const { code, err } = await ended
+  assert.equal(code, 0)
+  assert.match(err, /^http:\S+ answered 503; trying again\n$/)
 })

@@ -2,12 +2,13 @@
  * `tributary webhooks listen --key K`: follows the events of a person by their key, from this moment on, as a
  * stream. Nothing has to be reachable from outside, and no endpoint is made (reading R42).
  */
+import { setTimeout } from 'node:timers/promises'
 import type { Environment } from '#settings/environment-file.ts'
 import { describeFetched, type ListenTerminal, toFetchedLine } from './listen.ts'
 import type { ListenByKeyStart } from './listen-start.ts'
 import { toPrintable } from './printable.ts'
 import { readSecrets, type SecretInput } from './read-secrets.ts'
-import { Refusal } from './server.ts'
+import { Refusal, readAnswerText, readErrorBody } from './server.ts'
 
 export interface KeyTerminal extends ListenTerminal {
   readonly input: SecretInput
@@ -18,26 +19,52 @@ export interface KeyTerminal extends ListenTerminal {
 const consumer = 'terminal'
 /** Requests in which what came since the last time is passed over. */
 const maxPassed = 20
-const retryMs = 1000
+/** Waits between two requests while the server is away, and where it names none. */
+const [firstWaitMs, longestWaitMs] = [1000, 30_000]
+/** More characters than the largest event has. */
+const maxBlock = 16_000_000
 
-/** Resolves when it was stopped. @throws Refusal */
+/** The server is away or asks to wait: the same request may succeed later. */
+class Unavailable extends Refusal {
+  override readonly name = 'Refusal'
+  /** What the server asked for; null: nothing. */
+  readonly waitMs: number | null
+  constructor(refusal: Refusal, waitMs: number | null) {
+    super(refusal.envelope, { cause: refusal })
+    this.waitMs = waitMs
+  }
+}
+
+/** Resolves when it was stopped. Once it listens, it outlives restarts of the server. @throws Refusal */
 export async function listenByKey(start: ListenByKeyStart, terminal: KeyTerminal): Promise<0> {
   const stopping = new AbortController()
+  const { signal } = stopping
   const stop = () => stopping.abort()
   void Promise.race([terminal.untilStopped(), terminal.untilUnread()]).then(stop)
   const server = await findServer(start, terminal)
   try {
-    let after = await passOver(server, stopping.signal)
+    let after = await passOver(server, signal)
     terminal.out(greet(start, server.origin))
-    while (!stopping.signal.aborted) {
-      after = await follow(server, after, { start, terminal, signal: stopping.signal })
-      await new Promise((resolve) => setTimeout(resolve, stopping.signal.aborted ? 0 : retryMs))
+    for (let failures = 0; ; ) {
+      try {
+        after = await follow(server, after, { start, terminal, signal })
+        failures = 0
+      } catch (error) {
+        if (!(error instanceof Unavailable)) throw error
+        if (failures === 0) terminal.err(`${error.message}; trying again\n`)
+        failures += 1
+        await sleep(error.waitMs ?? Math.min(firstWaitMs * 2 ** failures, longestWaitMs), signal)
+      }
+      await sleep(firstWaitMs, signal)
     }
   } catch (error) {
-    if (!stopping.signal.aborted) throw error
+    if (!signal.aborted) throw error
   }
   return 0
 }
+
+/** Rejects when it is stopped. */
+const sleep = (ms: number, signal: AbortSignal) => setTimeout(ms, undefined, { signal })
 
 interface KeyServer {
   readonly origin: string
@@ -67,17 +94,17 @@ async function ask(
   const url = `${origin}/v1/events?consumer=${consumer}${query}`
   const all = { authorization: `Bearer ${key}`, ...headers }
   const response = await fetch(url, { headers: all, signal, redirect: 'manual' }).catch((cause) => {
-    throw new Refusal({ error: { message: `${origin} does not answer` } }, { cause })
+    const refusal = new Refusal({ error: { message: `${origin} does not answer` } }, { cause })
+    throw new Unavailable(refusal, null)
   })
   if (response.ok) return response
-  const text = await response.text()
-  let envelope = { error: { message: `${origin} answered ${response.status}` } }
-  try {
-    envelope = JSON.parse(text)
-  } catch {
-    // Something else than the API answered.
-  }
-  throw new Refusal(envelope)
+  // Something else than the API may have answered.
+  const error = { message: `${origin} answered ${response.status}` }
+  const body = readErrorBody(await readAnswerText(response)) ?? { error }
+  const refusal = new Refusal(body, { status: response.status })
+  if (response.status !== 429 && response.status < 500) throw refusal
+  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
+  throw new Unavailable(refusal, Number.isSafeInteger(seconds) ? seconds * 1000 : null)
 }
 
 /** Acknowledges what came since the last time; returns the cursor behind it. */
@@ -106,23 +133,24 @@ async function follow(
 ): Promise<string> {
   const headers = { accept: 'text/event-stream', 'last-event-id': after }
   const response = await ask(server, '', { signal, headers })
-  const decoder = new TextDecoder()
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
   let [text, last] = ['', after]
-  try {
-    for await (const chunk of response.body ?? []) {
-      const blocks = (text + decoder.decode(chunk, { stream: true })).split('\n\n')
-      text = blocks.pop() ?? ''
-      for (const block of blocks) {
-        last = /^id: (.*)$/m.exec(block)?.[1] ?? last
-        const body = /^data: (.*)$/m.exec(block)?.[1]
-        if (body !== undefined)
-          terminal.out(start.json ? toFetchedLine(body) : describeFetched(body))
-      }
+  for (;;) {
+    // A connection that breaks ends the stream: what was not printed comes with the next one.
+    const read = await reader?.read().catch(() => undefined)
+    if (read?.value === undefined) return last
+    const blocks = (text + read.value).split('\n\n')
+    text = blocks.pop() ?? ''
+    if (text.length > maxBlock) {
+      await reader?.cancel()
+      throw new Refusal({ error: { message: `${server.origin} sent no event, but endless text` } })
     }
-  } catch {
-    // The connection broke, or it was stopped: what was not printed comes with the next stream.
+    for (const block of blocks) {
+      last = /^id: (.*)$/m.exec(block)?.[1] ?? last
+      const body = /^data: (.*)$/m.exec(block)?.[1]
+      if (body !== undefined) terminal.out(start.json ? toFetchedLine(body) : describeFetched(body))
+    }
   }
-  return last
 }
 
 function greet({ json }: ListenByKeyStart, origin: string): string {

@@ -182,7 +182,7 @@ async function exchange(server: Server, call: Call): Promise<{ response: Respons
       redirect: 'error',
       signal,
     })
-    const text = await readText(response)
+    const text = await readAnswerText(response)
     return { response, text: response.ok ? text : withoutToken(text, server.token) }
   } catch (error) {
     if (error instanceof Refusal) throw error
@@ -194,7 +194,8 @@ async function exchange(server: Server, call: Call): Promise<{ response: Respons
   }
 }
 
-async function readText(response: Response): Promise<string> {
+/** The text of an answer, UTF-8. @throws Refusal for one beyond 64 MiB. */
+export async function readAnswerText(response: Response): Promise<string> {
   if (response.body === null) return ''
   const chunks: Uint8Array[] = []
   let size = 0
@@ -204,6 +205,12 @@ async function readText(response: Response): Promise<string> {
     chunks.push(chunk)
   }
   return Buffer.concat(chunks).toString('utf8')
+}
+
+/** The error that an answer holds; null: it holds none. */
+export function readErrorBody(text: string): ErrorBody | null {
+  const answer = parse(text)
+  return isEnvelope(answer) ? answer : null
 }
 
 /** Undefined when the text is not JSON. */
