@@ -84,7 +84,7 @@ test('R42: listen outlives a restart of the server, a 503 and a 429, and says so
     } = answers.shift() ?? {
       ...{ status: 200, body: '', type: 'text/event-stream' },
     }
-    const wait = status === 200 ? {} : { 'retry-after': '0' }
+    const wait = status === 200 ? {} : { 'retry-after': '1' }
     response.writeHead(status, { 'content-type': type, ...wait })
     response.end(body)
   })
@@ -100,4 +100,16 @@ test('R42: listen outlives a restart of the server, a 503 and a 429, and says so
   const { code, err } = await ended
   assert.equal(code, 0)
   assert.match(err, /^http:\S+ answered 503; trying again\n$/)
+})
+
+test('R42: listen takes what is no answer of this API for what it is', async (t) => {
+  const server = createServer((_request, response) => {
+    response.end('<html>a router</html>')
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.after(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const ended = await listen(['--key', 'k', '--base-url', `http://127.0.0.1:${port}`]).ended
+  assert.equal(ended.code, 1)
+  assert.match(ended.err, /is no Tributary, or an older one/)
 })

@@ -3,12 +3,15 @@
  * stream. Nothing has to be reachable from outside, and no endpoint is made (reading R42).
  */
 import { setTimeout } from 'node:timers/promises'
+import { z } from 'zod'
+import { readRetryAfter } from '#kernel/retry-after.ts'
+import { systemClock } from '#kernel/time.ts'
 import type { Environment } from '#settings/environment-file.ts'
 import { describeFetched, type ListenTerminal, toFetchedLine } from './listen.ts'
 import type { ListenByKeyStart } from './listen-start.ts'
 import { toPrintable } from './printable.ts'
 import { readSecrets, type SecretInput } from './read-secrets.ts'
-import { Refusal, readAnswerText, readErrorBody } from './server.ts'
+import { parseAnswer, Refusal, readAnswerText, readErrorBody } from './server.ts'
 
 export interface KeyTerminal extends ListenTerminal {
   readonly input: SecretInput
@@ -52,8 +55,9 @@ export async function listenByKey(start: ListenByKeyStart, terminal: KeyTerminal
       } catch (error) {
         if (!(error instanceof Unavailable)) throw error
         if (failures === 0) terminal.err(`${error.message}; trying again\n`)
-        failures += 1
         await sleep(error.waitMs ?? Math.min(firstWaitMs * 2 ** failures, longestWaitMs), signal)
+        failures += 1
+        continue
       }
       await sleep(firstWaitMs, signal)
     }
@@ -103,18 +107,22 @@ async function ask(
   const body = readErrorBody(await readAnswerText(response)) ?? { error }
   const refusal = new Refusal(body, { status: response.status })
   if (response.status !== 429 && response.status < 500) throw refusal
-  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN)
-  throw new Unavailable(refusal, Number.isSafeInteger(seconds) ? seconds * 1000 : null)
+  const seconds = readRetryAfter(Object.fromEntries(response.headers), systemClock.now())
+  throw new Unavailable(refusal, seconds === null ? null : seconds * 1000)
 }
+
+const Passed = z.object({ data: z.array(z.unknown()), next: z.string().max(200) })
 
 /** Acknowledges what came since the last time; returns the cursor behind it. */
 async function passOver(server: KeyServer, signal: AbortSignal): Promise<string> {
   let after = ''
   for (let count = 0; count < maxPassed; count += 1) {
     const response = await ask(server, after === '' ? '' : `&after=${after}`, { signal })
-    const { data, next } = (await response.json()) as { data: readonly unknown[]; next: string }
-    after = next
-    if (data.length === 0) break
+    const page = Passed.safeParse(parseAnswer(await readAnswerText(response)))
+    if (!page.success)
+      throw new Refusal({ error: { message: `${server.origin} is no Tributary, or an older one` } })
+    after = page.data.next
+    if (page.data.data.length === 0) break
   }
   return after
 }
