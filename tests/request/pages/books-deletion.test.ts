@@ -110,7 +110,7 @@ const owned = [
     'deliveries',
     'attempts',
   ],
-  ...['usage_days', 'mailed_links', 'mails', 'audit', 'event_keys'],
+  ...['usage_by_reader', 'mailed_links', 'mails', 'audit', 'event_keys'],
 ]
 
 test('a person who used everything leaves the audit, the client of their agent and keys of events, which are swept', async (t) => {
