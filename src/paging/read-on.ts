@@ -18,8 +18,8 @@ import {
 } from './take-page.ts'
 import { Trouble } from './trouble.ts'
 
-/** Contract, Limits: about 5,000 matching rows past the offset. */
-const rowCeiling = 5000
+/** Contract, Limits: about 5,000 matching rows past the offset may be read by one request. */
+export const rowCeiling = 5000
 /** Bounds the pages of one request, in case a provider's pages never end. */
 const maxPages = 2000
 const pagesInFlight = 4

@@ -11,6 +11,7 @@ import type { Transaction } from '#contract/resources.ts'
 import type { TransactionSummary } from '#contract/summary.ts'
 import { add, compare, type Decimal, isNegative, negate, zero } from '#kernel/decimal.ts'
 import { type AccountId, parseUuid } from '#kernel/ids.ts'
+import { rowCeiling } from '#paging/read-on.ts'
 import type { AccountRow } from '#store/ports/accounts.ts'
 import type { makeListTransactions } from './list-transactions.ts'
 import type { ReadContext, ReadOptions, ReadResult } from './read-context.ts'
@@ -20,8 +21,6 @@ export type SummaryQuery = z.output<typeof summarizeTransactions.query>
 type Summary = z.output<typeof TransactionSummary>
 type GroupBy = SummaryQuery['groupBy']
 
-/** Reading R17: what one request may read of a connection. */
-const mostRows = 5000
 /** Further groups are summed as one, so that an answer stays small. */
 const mostGroups = 200
 
@@ -48,7 +47,7 @@ export function makeSummarizeTransactions(
     for (const connectionId of connections) {
       try {
         const { accountId, from, to } = query
-        const asked = { connectionId, accountId, from, to, limit: mostRows, offset: 0 }
+        const asked = { connectionId, accountId, from, to, limit: rowCeiling, offset: 0 }
         const { body } = await list(asked, context)
         const { data, pagination } = body
         shares.push({ rows: data, reached: pagination.hasMore ? (data.at(-1)?.date ?? '') : null })
