@@ -11,7 +11,7 @@ import { describeFetched, type ListenTerminal, toFetchedLine } from './listen.ts
 import type { ListenByKeyStart } from './listen-start.ts'
 import { toPrintable } from './printable.ts'
 import { readSecrets, type SecretInput } from './read-secrets.ts'
-import { parseAnswer, Refusal, readAnswerText, readErrorBody } from './server.ts'
+import { parseJsonAnswer, Refusal, readAnswerText, readErrorBody } from './server.ts'
 
 export interface KeyTerminal extends ListenTerminal {
   readonly input: SecretInput
@@ -118,7 +118,7 @@ async function passOver(server: KeyServer, signal: AbortSignal): Promise<string>
   let after = ''
   for (let count = 0; count < maxPassed; count += 1) {
     const response = await ask(server, after === '' ? '' : `&after=${after}`, { signal })
-    const page = Passed.safeParse(parseAnswer(await readAnswerText(response)))
+    const page = Passed.safeParse(parseJsonAnswer(await readAnswerText(response)))
     if (!page.success)
       throw new Refusal({ error: { message: `${server.origin} is no Tributary, or an older one` } })
     after = page.data.next

@@ -155,7 +155,7 @@ export function toAnswer(raw: RawAnswer): unknown {
   const { status, text, url = 'the admin API', isPublic = false, requestId = null } = raw
   const isOk = status >= 200 && status < 300
   if (isOk && text === '') return null
-  const answer = parseAnswer(text)
+  const answer = parseJsonAnswer(text)
   if (isOk && answer !== undefined) return answer
   if (isEnvelope(answer) && !isPublic) {
     throw new Refusal(withRequestId(answer, status, requestId), { status })
@@ -209,12 +209,12 @@ export async function readAnswerText(response: Response): Promise<string> {
 
 /** The error that an answer holds; null: it holds none. */
 export function readErrorBody(text: string): ErrorBody | null {
-  const answer = parseAnswer(text)
+  const answer = parseJsonAnswer(text)
   return isEnvelope(answer) ? answer : null
 }
 
 /** What an answer holds; undefined when it is not JSON. */
-export function parseAnswer(text: string): unknown {
+export function parseJsonAnswer(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch {
