@@ -26,15 +26,24 @@ export async function askBank<Answer>(asked: Asked, ask: AskUid<Answer>): Promis
   const { reach, login, account, call } = asked
   const uid = account.uid ?? (await askUid(asked))
   try {
-    return await ask(uid, await pass(asked))
+    return await askOnce(asked, ask, uid)
   } catch (error) {
-    if (error instanceof RefusedError) await keepWait(reach, login, account, error.failure)
     if (!(error instanceof RefusedError) || !goneCodes.has(error.code)) throw error
     // It may have another id now.
     const session = await readOpenSession(reach, login, call)
     const other = findUid(session, sessionOf(login).session.accounts, account)
     if (other === null || other === uid) throw error
-    return ask(other, await pass(asked))
+    return askOnce(asked, ask, other)
+  }
+}
+
+async function askOnce<Answer>(asked: Asked, ask: AskUid<Answer>, uid: string): Promise<Answer> {
+  const { reach, login, account } = asked
+  try {
+    return await ask(uid, await pass(asked))
+  } catch (error) {
+    if (error instanceof RefusedError) await keepWait(reach, login, account, error.failure)
+    throw error
   }
 }
 

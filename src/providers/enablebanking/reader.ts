@@ -130,7 +130,7 @@ export async function readPendingRows(
       return { rows: toPendingRows(readKeptPending(value), account, query), readAt }
     }),
   )
-  const asOf = Math.min(...readings.map(({ readAt }) => readAt))
+  const asOf = Math.min(reach.clock.now(), ...readings.map(({ readAt }) => readAt))
   return {
     rows: readings.flatMap(({ rows }) => rows),
     age: { asOf, goodUntil: asOf + readingLifeMs },

@@ -1,5 +1,6 @@
 /** What banks allow: four calls a day, one hour of full history, and a consent that ends (reading R36). */
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { setImmediate as turn } from 'node:timers/promises'
 import { toMicros } from '#kernel/time.ts'
@@ -336,6 +337,27 @@ test('R36: a bank that refuses further calls is not asked again before the time 
   assert.equal(ground.bankCalls().length > 1, true)
   ground.clock.ms += 6 * hourMs + 1
   await walk(ground.adapter, query)
+})
+
+test('R36: a bank that refuses further calls under an account’s new id is not asked again either', async () => {
+  await using ground = await makeGround()
+  const login = await adopt(ground, 'healthy')
+  const secret = JSON.parse(login.secret ?? '{}')
+  for (const account of secret.session.accounts) account.uid = randomUUID()
+  const query = await queryFor(ground, { ...login, secret: JSON.stringify(secret) })
+  const body = { code: 429, error: 'ASPSP_RATE_LIMIT_EXCEEDED', message: 'Too many' }
+  let asked = 0
+  ground.server.addFault({
+    when: ({ path }) => {
+      if (!path.includes('/accounts/')) return false
+      asked += 1
+      return asked > 1
+    },
+    does: { kind: 'reply', reply: { status: 429, body } },
+  })
+  for (let time = 0; time < 2; time += 1)
+    assert.equal((await failureOf(walk(ground.adapter, query))).kind, 'throttled')
+  assert.equal(asked, 2)
 })
 
 test('R36: a call to a bank whose connection is reset is not repeated: it may have been counted', async () => {
