@@ -121,7 +121,7 @@ test('R42, R27: a key that is revoked while its request waits gets nothing more'
   assert.equal(answer.status, 401)
 })
 
-test('R42, R34b: the ledger begins with the first consumer and ends with the last one', async () => {
+test('R42, R34b: the ledger begins with the first consumer', async () => {
   const user = await service.createUser()
   assert.equal(await store().ledgers.readKey(user.id), null)
   await fetch(user)
@@ -160,6 +160,7 @@ test('R42: a waiting request takes no place of heavy requests, and its time is n
   await Promise.all(waiting)
   const lines = service.logLines.map((line) => JSON.parse(line))
   const waited = lines.filter(({ operation }) => operation === 'list_events').slice(-6)
+  assert.equal(waited.length, 6)
   for (const { durationMs } of waited) assert.ok(durationMs < 1500, String(durationMs))
 })
 

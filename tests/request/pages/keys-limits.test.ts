@@ -94,7 +94,7 @@ test('R43: an account outside of the chosen connections, or of somebody else, is
   assert.match(refused.text, /id="accountIds-problem" class="problem">The choice/)
   const [one] = connections
   const outside = accounts.find(({ connectionId }) => connectionId !== one?.id)
-  if (outside === undefined) return
+  assert(outside !== undefined)
   const other = await create(jar, { connectionIds: one?.id ?? '', accountIds: outside.id })
   assert.match(other.text, /is on none of the chosen connections/)
 })

@@ -1,0 +1,93 @@
+/** Sums of rows by group (reading R44), against sums in whole cents. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { makeSummarizeTransactions } from './summarize-transactions.ts'
+
+const connectionId = 'c1'
+const accounts = [
+  { id: 'a-eur', connectionId, provider: 'enablebanking', name: 'Giro', currency: 'EUR' },
+  { id: 'a-usd', connectionId, provider: 'enablebanking', name: 'Dollars', currency: 'USD' },
+]
+const merchants = 230
+
+/** Row by row another merchant, account, category, month and sign; amounts beyond what a float holds. */
+const rows = Array.from({ length: 1500 }, (_, at) => {
+  const cents = 9_007_199_254_740_993n + BigInt(at * 7919)
+  return {
+    accountId: at % 3 === 0 ? 'a-usd' : 'a-eur',
+    merchantName: at % 11 === 0 ? null : `Merchant ${at % merchants}`,
+    category: at % 4 === 0 ? null : 'FOOD_AND_DRINK',
+    date: `2026-${String(1 + (at % 12)).padStart(2, '0')}-15`,
+    cents: at % 5 === 0 ? cents : -cents,
+  }
+})
+
+const toText = (cents: bigint) => {
+  const digits = (cents < 0n ? -cents : cents).toString().padStart(3, '0')
+  return `${cents < 0n ? '-' : ''}${digits.slice(0, -2)}.${digits.slice(-2)}`
+}
+const toCents = (text: string) => {
+  const [whole = '', part = ''] = text.split('.')
+  return BigInt(whole + part.padEnd(2, '0'))
+}
+
+async function summarize(groupBy: 'month' | 'category' | 'merchant' | 'account') {
+  const data = rows.map(({ cents, ...row }) => ({ ...row, amount: toText(cents) }))
+  const options = {
+    store: {
+      accounts: { list: async () => accounts },
+      connections: { list: async () => [{ id: connectionId, status: 'active' }] },
+    },
+  } as unknown as Parameters<typeof makeSummarizeTransactions>[0]
+  const list = (async () => ({
+    body: { data, pagination: { hasMore: false } },
+  })) as unknown as Parameters<typeof makeSummarizeTransactions>[1]
+  const context = { caller: { userId: 'u' } } as unknown as Parameters<
+    ReturnType<typeof makeSummarizeTransactions>
+  >[1]
+  const query = { from: '2026-01-01', to: '2026-12-31', groupBy }
+  return (await makeSummarizeTransactions(options, list)(query, context)).body
+}
+
+type Row = (typeof rows)[number]
+const keys: Readonly<Record<string, (row: Row) => string | null>> = {
+  month: ({ date }) => date.slice(0, 7),
+  category: ({ category }) => category,
+  merchant: ({ merchantName }) => merchantName,
+  account: ({ accountId }) => accountId,
+}
+const currencyOf = ({ accountId }: Row) => (accountId === 'a-usd' ? 'USD' : 'EUR')
+
+function sumsOf(own: readonly Row[]) {
+  const sum = (some: readonly Row[]) => some.reduce((all, { cents }) => all + cents, 0n)
+  return [
+    sum(own.filter(({ cents }) => cents > 0n)),
+    -sum(own.filter(({ cents }) => cents < 0n)),
+    own.length,
+  ]
+}
+
+const shown = (one: { moneyIn: string; moneyOut: string; count: number }) => [
+  toCents(one.moneyIn),
+  toCents(one.moneyOut),
+  one.count,
+]
+
+for (const groupBy of ['month', 'category', 'merchant', 'account'] as const)
+  test(`R44: each group by ${groupBy} is the exact sum of its own rows, and no row is in none`, async () => {
+    const { data, others, count } = await summarize(groupBy)
+    const keyOf = keys[groupBy] ?? assert.fail()
+    const groups = Map.groupBy(rows, (row) => JSON.stringify([keyOf(row), currencyOf(row)]))
+    for (const group of data) {
+      const own = groups.get(JSON.stringify([group.key, group.currency])) ?? []
+      assert.deepEqual(shown(group), sumsOf(own), String(group.key))
+      groups.delete(JSON.stringify([group.key, group.currency]))
+    }
+    // What is beyond the largest number of groups is summed by currency.
+    const rest = Map.groupBy([...groups.values()].flat(), currencyOf)
+    assert.equal(others.length, rest.size)
+    for (const other of others)
+      assert.deepEqual(shown(other), sumsOf(rest.get(other.currency as 'EUR') ?? []))
+    assert.equal(others.length > 0, groupBy === 'merchant')
+    assert.equal(count, rows.length)
+  })
