@@ -38,8 +38,10 @@ if (files.length === 0) {
   console.error(`the suite ${name} has no test files`)
   process.exit(1)
 }
-// As many processes at once as there are cores; by default it is one less.
-const atOnce = `--test-concurrency=${availableParallelism()}`
+// By default one less than there are cores. Files of most suites often wait, so one more than there are is
+// used; those of pages have a browser beside them.
+const more = name === 'browser' ? 0 : 1
+const atOnce = `--test-concurrency=${availableParallelism() + more}`
 const isGiven = (flag: RegExp) => rest.some((argument) => flag.test(argument))
 const reporters = isGiven(/^--test-reporter=/)
   ? []
