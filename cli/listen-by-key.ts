@@ -11,7 +11,7 @@ import { describeFetched, type ListenTerminal, toFetchedLine } from './listen.ts
 import type { ListenByKeyStart } from './listen-start.ts'
 import { toPrintable } from './printable.ts'
 import { readSecrets, type SecretInput } from './read-secrets.ts'
-import { parseJsonAnswer, Refusal, readAnswerText, readErrorBody } from './server.ts'
+import { parseJsonAnswer, Refusal, readAnswerText, readErrorBody, withoutToken } from './server.ts'
 
 export interface KeyTerminal extends ListenTerminal {
   readonly input: SecretInput
@@ -54,7 +54,7 @@ export async function listenByKey(start: ListenByKeyStart, terminal: KeyTerminal
         failures = 0
       } catch (error) {
         if (!(error instanceof Unavailable)) throw error
-        if (failures === 0) terminal.err(`${error.message}; trying again\n`)
+        if (failures === 0) terminal.err(`${toPrintable(error.message)}; trying again\n`)
         await sleep(error.waitMs ?? Math.min(firstWaitMs * 2 ** failures, longestWaitMs), signal)
         failures += 1
         continue
@@ -97,14 +97,17 @@ async function ask(
 ): Promise<Response> {
   const url = `${origin}/v1/events?consumer=${consumer}${query}`
   const all = { authorization: `Bearer ${key}`, ...headers }
-  const response = await fetch(url, { headers: all, signal, redirect: 'manual' }).catch((cause) => {
+  const away = (cause: unknown) => {
+    if (cause instanceof Refusal) throw cause
     const refusal = new Refusal({ error: { message: `${origin} does not answer` } }, { cause })
     throw new Unavailable(refusal, null)
-  })
+  }
+  const response = await fetch(url, { headers: all, signal, redirect: 'manual' }).catch(away)
   if (response.ok) return response
-  // Something else than the API may have answered.
+  // Something else than the API may have answered, and may repeat what it was sent.
   const error = { message: `${origin} answered ${response.status}` }
-  const body = readErrorBody(await readAnswerText(response)) ?? { error }
+  const text = withoutToken(await readAnswerText(response).catch(away), key)
+  const body = readErrorBody(text) ?? { error }
   const refusal = new Refusal(body, { status: response.status })
   if (response.status !== 429 && response.status < 500) throw refusal
   const seconds = readRetryAfter(Object.fromEntries(response.headers), systemClock.now())
@@ -118,7 +121,8 @@ async function passOver(server: KeyServer, signal: AbortSignal): Promise<string>
   let after = ''
   for (let count = 0; count < maxPassed; count += 1) {
     const response = await ask(server, after === '' ? '' : `&after=${after}`, { signal })
-    const page = Passed.safeParse(parseJsonAnswer(await readAnswerText(response)))
+    const text = await readAnswerText(response).catch(() => '')
+    const page = Passed.safeParse(parseJsonAnswer(text))
     if (!page.success)
       throw new Refusal({ error: { message: `${server.origin} is no Tributary, or an older one` } })
     after = page.data.next

@@ -238,7 +238,7 @@ function withRequestId(envelope: ErrorBody, status: number, id: string | null): 
 /** Shorter than any token that a service accepts: it may be a word of the sentence, and is no secret. */
 const shortestToken = 16
 
-/** What is no admin API may repeat what it was sent. */
-function withoutToken(text: string, token: string): string {
+/** The text without a secret that was sent: what is none of our servers may repeat it. */
+export function withoutToken(text: string, token: string): string {
   return token.length < shortestToken ? text : text.replaceAll(token, '[secret]')
 }
