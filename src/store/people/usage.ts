@@ -30,24 +30,14 @@ export function makeUsageStore({ engine, write }: RepositoryOptions): UsageStore
       }),
     async list(userId, fromDay) {
       const { rows } = await sql<UsageCount>`
-        select day, door, operation, result, sum(requests) as requests from (
-          select day, door, operation, result, requests from usage_by_reader
-          where user_id = ${userId} and day >= ${fromDay}
-          union all
-          select day, door, operation, result, requests from usage_days
-          where user_id = ${userId} and day >= ${fromDay}
-        ) as counts group by day, door, operation, result`.execute(db)
+        select day, door, operation, result, sum(requests) as requests
+        from ${allCounts(userId, fromDay)} group by day, door, operation, result`.execute(db)
       return rows.map(toNumbers)
     },
     async listReaders(userId, fromDay) {
       const { rows } = await sql<ReaderCount>`
-        select reader, door, operation, result, sum(requests) as requests from (
-          select reader, door, operation, result, requests from usage_by_reader
-          where user_id = ${userId} and day >= ${fromDay}
-          union all
-          select cast(${readersBefore} as text) as reader, door, operation, result, requests from usage_days
-          where user_id = ${userId} and day >= ${fromDay}
-        ) as counts group by reader, door, operation, result`.execute(db)
+        select reader, door, operation, result, sum(requests) as requests
+        from ${allCounts(userId, fromDay)} group by reader, door, operation, result`.execute(db)
       return rows.map(toNumbers)
     },
     async sweep(beforeDay, limit) {
@@ -66,6 +56,15 @@ export function makeUsageStore({ engine, write }: RepositoryOptions): UsageStore
     },
   }
 }
+
+/** Of both tables; those of before have no reader. */
+const allCounts = (userId: UserId, fromDay: number) => sql`(
+  select day, reader, door, operation, result, requests from usage_by_reader
+  where user_id = ${userId} and day >= ${fromDay}
+  union all
+  select day, cast(${readersBefore} as text) as reader, door, operation, result, requests from usage_days
+  where user_id = ${userId} and day >= ${fromDay}
+) as counts`
 
 /**
  * Those of the users who are not gone or being deleted; they cannot be deleted until the transaction ends.

@@ -73,14 +73,14 @@ const Left = z
   .meta({ id: 'WindowLeft', description: 'What is left in this minute; a limit of 0: none.' })
 const left = Left.nullable()
 
+/** What a provider still allows, as every answer has it. */
+export const callsLeftFields = {
+  ...{ calls: count, left: count, windowSeconds: count, resetSeconds: count },
+  isShared: z.boolean(),
+}
+
 const CallsLeft = z
-  .strictObject({
-    calls: count,
-    left: count,
-    windowSeconds: count,
-    resetSeconds: count,
-    isShared: z.boolean(),
-  })
+  .strictObject(callsLeftFields)
   .meta({ id: 'CallsLeft', description: 'What a provider still allows.' })
 
 const Limits = z

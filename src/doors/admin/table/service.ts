@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { Provider } from '#contract/resources.ts'
 import { pageCursor, pageFields, pageRows } from '../paging.ts'
 import { type AdminCall, list, pageOf, query, time } from './call.ts'
+import { callsLeftFields } from './own-rows.ts'
 
 const AuditEntry = z
   .strictObject({
@@ -51,16 +52,7 @@ const ProviderStanding = z
       halfOpen: count,
       openUntil: time.nullable(),
     }),
-    budget: z
-      .strictObject({
-        calls: count,
-        left: count,
-        windowSeconds: count,
-        resetSeconds: count,
-        isShared: z.boolean(),
-        logins: count,
-      })
-      .nullable(),
+    budget: z.strictObject({ ...callsLeftFields, logins: count }).nullable(),
   })
   .meta({
     id: 'ProviderStanding',
