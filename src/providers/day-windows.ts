@@ -39,6 +39,9 @@ export function makeDayWindows(calls: CallLog, clock: Clock): CallWindows {
   }
 }
 
+/** Beyond it the name that was counted first is forgotten. */
+const mostNames = 10_000
+
 /** For emulators, which forget at a restart what they have counted. */
 export function makeMemoryCalls(): CallLog {
   const calls = new Map<string, readonly number[]>()
@@ -49,6 +52,8 @@ export function makeMemoryCalls(): CallLog {
     async count(name, { limit, ...span }) {
       const before = inSpan(name, span)
       if (before.length < limit) calls.set(name, [...before, span.until])
+      const [first] = calls.keys()
+      if (calls.size > mostNames && first !== undefined) calls.delete(first)
       return before
     },
   }
