@@ -68,10 +68,12 @@ function renderBudget({ provider, standing }: ProviderRow): Html {
 
 /** What is known where nothing is counted now. */
 function describeBudget(provider: Provider): string {
-  const { budget } = factsOf(provider)
-  if (budget === null) return 'no known limit'
-  const span = { 60000: 'minute', 3600000: 'hour', 86400000: 'day' }[budget.windowMs]
-  return `${budget.calls} a ${span ?? 'window'}, ${budget.reserve} of them for people`
+  const { budget, accountBudget = null } = factsOf(provider)
+  const known = budget ?? accountBudget
+  if (known === null) return 'no known limit'
+  const span = spans[known.windowMs / 1000] ?? 'window'
+  const whose = budget === null ? ' for each account' : ''
+  return `${known.calls} a ${span}${whose}, ${known.reserve} of them for people`
 }
 
 export function renderQueues(findings: readonly Finding[], samples: readonly QueueSample[]): Html {
