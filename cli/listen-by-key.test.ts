@@ -4,9 +4,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
 import { emit, manyDigits, transactionText } from '#tests/request/list-events/emitted.ts'
-import { until } from '#tests/request/webhooks/stage.ts'
 import { startListening } from '#tests/support/listening.ts'
 import { type Service, startService } from '#tests/support/service.ts'
+import { until } from '#tests/support/until.ts'
 
 let service: Service
 before(async () => {

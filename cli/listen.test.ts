@@ -6,8 +6,9 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { request } from 'undici'
 import { adminToken, makeWorld } from '#tests/request/admin/world.ts'
-import { startWorker, until } from '#tests/request/webhooks/stage.ts'
+import { startWorker } from '#tests/request/webhooks/stage.ts'
 import { startListening } from '#tests/support/listening.ts'
+import { until } from '#tests/support/until.ts'
 
 interface WorldOf {
   readonly allowPrivate: boolean

@@ -6,14 +6,9 @@ import assert from 'node:assert/strict'
 import { after, type TestContext, test } from 'node:test'
 import { byOperator } from '#contract/actor.ts'
 import { type ConnectionId, newId } from '#kernel/ids.ts'
-import {
-  aWhile,
-  openStage,
-  type StageOptions,
-  until,
-  withStatus,
-} from '#tests/request/webhooks/stage.ts'
+import { aWhile, openStage, type StageOptions, withStatus } from '#tests/request/webhooks/stage.ts'
 import { makeBare } from '#tests/support/notices.ts'
+import { until } from '#tests/support/until.ts'
 import { makePostgresGround } from './postgres-place.ts'
 
 const ground = await makePostgresGround()

@@ -10,6 +10,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { compileCache } from '#tests/support/process.ts'
+import { until } from '#tests/support/until.ts'
 import { runCommand, startCommand } from './command.ts'
 
 const anyPorts = ['fiskil', 'akahu', 'snaptrade', 'up'].flatMap((name) => [`--${name}-port`, '0'])
@@ -178,7 +179,7 @@ test('alone it sends webhooks of what is done through the providers’ own APIs,
   const { consents } = (await listed.json()) as { consents: { arrangement_id: string }[] }
   const id = consents[0]?.arrangement_id
   await fetch(`${base}/consent/${id}`, { method: 'DELETE', headers })
-  while (arrived.length === 0) await new Promise((resolve) => setTimeout(resolve, 10))
+  await until('one arrives', () => arrived.length > 0, 10)
   const [webhook] = arrived
   assert.equal(webhook?.path, '/providers/fiskil/webhook')
   const { data } = JSON.parse(webhook?.body ?? '')

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { emit, manyDigits, transactionText } from '#tests/request/list-events/emitted.ts'
 import { startService } from '#tests/support/service.ts'
+import { until } from '#tests/support/until.ts'
 import * as sdk from '../../sdk/typescript/index.js'
 
 async function open(t: { after(work: () => unknown): void }) {
@@ -49,7 +50,7 @@ test('R42: events() waits for what comes, and ends with its signal', async (t) =
     for await (const { id } of client.events({ consumer: 'books' }, { signal })) seen.push(id)
   })()
   const [body] = await add()
-  while (seen.length === 0) await new Promise((resolve) => setTimeout(resolve, 20))
+  await until('one is seen', () => seen.length > 0)
   assert.deepEqual(seen, [JSON.parse(body ?? '').id])
   stopping.abort()
   await assert.rejects(following, sdk.AbortedError)

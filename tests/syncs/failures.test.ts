@@ -3,8 +3,8 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { EmulatorReply, EmulatorRequest } from '#sandbox/emulator.ts'
 import type { SyncOutcome } from '#store/ports/syncs.ts'
-import { until } from '#tests/request/webhooks/stage.ts'
 import { startService } from '#tests/support/service.ts'
+import { until } from '#tests/support/until.ts'
 import { fiskilAgo, idsOf, watchFiskil } from './banks.ts'
 
 const isPage = ({ path }: EmulatorRequest) => path.endsWith('/banking/transactions')

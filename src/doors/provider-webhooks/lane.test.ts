@@ -12,6 +12,7 @@ import { UpstreamError } from '#providers/failure.ts'
 import type { WebhookRequest } from '#providers/port.ts'
 import { StoreUnavailableError } from '#store/failure.ts'
 import type { WebhookRecord } from '#telemetry/request-record.ts'
+import { until } from '#tests/support/until.ts'
 import { makeAddressSlots } from './address-slots.ts'
 import { makeWebhookLane } from './lane.ts'
 import { makeReceiving } from './receiving.ts'
@@ -20,6 +21,8 @@ interface Ground {
   readonly url: string
   readonly port: number
   readonly records: WebhookRecord[]
+  /** Resolves when the head of another request has come. */
+  nextRequest(): Promise<unknown>
   /** What receiving does. */
   receive: (request: WebhookRequest) => Promise<'done'>
 }
@@ -55,6 +58,7 @@ async function makeGround(
     url: `http://127.0.0.1:${port}`,
     port,
     records,
+    nextRequest: () => once(server, 'request'),
     receive: async () => 'done',
   }
   return ground
@@ -66,7 +70,7 @@ const post = async ({ url }: Ground, body = '{}', headers: Record<string, string
 }
 
 const settled = async (records: readonly WebhookRecord[], count: number) => {
-  while (records.length < count) await new Promise((resolve) => setTimeout(resolve, 5))
+  await until('as many are recorded', () => records.length >= count, 5)
   return records.map(({ outcome }) => outcome)
 }
 
@@ -109,8 +113,9 @@ test('a sender that leaves during its body costs nothing and is no failure', asy
   const ground = await makeGround(t)
   for (let time = 0; time < 5; time += 1) {
     const socket = connect(ground.port, '127.0.0.1')
+    const asked = ground.nextRequest()
     socket.write('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\n{')
-    await new Promise((resolve) => setTimeout(resolve, 10))
+    await asked
     socket.destroy()
     await settled(ground.records, time + 1)
   }

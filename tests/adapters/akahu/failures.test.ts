@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { demoApp, demoUserTokens } from '#sandbox/akahu/emulator.ts'
 import type { Misbehaviour } from '#sandbox/emulator.ts'
+import { until } from '#tests/support/until.ts'
 import { call, failureOf, firstAccount, makeGround, scopedQuery } from './harness.ts'
 
 const reply = (status: number, message: string, headers = {}): Misbehaviour => ({
@@ -99,7 +100,7 @@ test('R22: a caller that leaves aborts the call, and its own reason is thrown', 
     signal: leaving.signal,
     priority: 'user',
   })
-  while (ground.akahu.requests.length === 0) await sleep(1)
+  await until('it is asked', () => ground.akahu.requests.length > 0, 1)
   const reason = new Error('nobody waits')
   leaving.abort(reason)
   await assert.rejects(reading, (error) => error === reason)

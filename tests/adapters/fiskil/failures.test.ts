@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Misbehaviour } from '#sandbox/emulator.ts'
 import { fiskilDemoCredentials } from '#sandbox/fiskil/index.ts'
+import { until } from '#tests/support/until.ts'
 import { failureOf, link, makeCall, makeQuery, openSetting, type Setting } from './harness.ts'
 
 const path = '/v1/banking/transactions'
@@ -228,7 +229,7 @@ test('R22: giving up ends the call at the provider and throws the reason', async
   disturb(setting, { kind: 'hang' })
   const controller = new AbortController()
   const reading = read(setting, controller.signal)
-  while (countOf(setting, path) < 2) await sleep(2)
+  await until('it is asked twice', () => countOf(setting, path) >= 2, 2)
   const reason = new Error('nobody waits')
   controller.abort(reason)
   await assert.rejects(reading, reason)

@@ -7,6 +7,7 @@ import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import type { EmulatorReply, EmulatorRequest, Misbehaviour } from '#sandbox/emulator.ts'
+import { until } from '#tests/support/until.ts'
 import { aim, call, failureOf, type Harness, startHarness } from './harness.ts'
 
 const isData = ({ path }: EmulatorRequest) => /positions|activities/.test(path)
@@ -142,7 +143,7 @@ test('R22: a caller who leaves ends the provider’s call', async () => {
   emulator.addFault({ does: { kind: 'hang' } })
   const leaving = new AbortController()
   const reading = adapter.trades.read(query, null, call(leaving.signal))
-  while (emulator.requests.length === 0) await sleep(2)
+  await until('it is asked', () => emulator.requests.length > 0, 2)
   leaving.abort()
   await assert.rejects(reading, { name: 'AbortError' })
   for (let waited = 0; emulator.aborted.length === 0 && waited < 1_000; waited += 5) await sleep(5)

@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { Transaction } from '#contract/resources.ts'
 import { getZone, toMicros } from '#kernel/time.ts'
+import { until } from '#tests/support/until.ts'
 import {
   always,
   call,
@@ -282,7 +282,7 @@ test('a caller who leaves before or during a call is followed at once', async ()
   ground.up.addFault({ does: { kind: 'hang' } })
   const leaving = new AbortController()
   const read = ground.adapter.transactions.read(query, null, { ...call, signal: leaving.signal })
-  while (ground.up.requests.length === 0) await sleep(5)
+  await until('the bank is asked', () => ground.up.requests.length > 0, 5)
   leaving.abort(reason)
   await assert.rejects(read, reason)
   assert.deepEqual(ground.exchanges.at(-1), 'aborted GET /accounts/{id}/transactions')

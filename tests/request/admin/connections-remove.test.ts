@@ -4,6 +4,7 @@ import { test } from 'node:test'
 import { makeDeletionSweep } from '#connections/connections.ts'
 import { startPeriodic } from '#jobs/periodic.ts'
 import type { ConnectionId, UserId } from '#kernel/ids.ts'
+import { until } from '#tests/support/until.ts'
 import { akahu, errorOf, fiskil, link, listed, need, only, snaptrade, up } from './credentials.ts'
 import { makeWorld, type World } from './world.ts'
 
@@ -316,7 +317,7 @@ test('a stopped sweep aborts its current call and makes no other', async (t) => 
     done: () => {},
     failed: (_task, error) => assert.fail(String(error)),
   })
-  while (countCalls() === before) await new Promise((resolve) => setTimeout(resolve, 5))
+  await until('the provider is asked', () => countCalls() !== before, 5)
   const from = performance.now()
   await sweep.stop()
   assert.ok(performance.now() - from < 1000, 'stopping waits for nobody')

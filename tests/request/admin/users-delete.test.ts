@@ -4,12 +4,12 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type Connections, makeConnections } from '#connections/connections.ts'
 import { byOperator } from '#contract/actor.ts'
 import type { UserId } from '#kernel/ids.ts'
 import type { Credentials } from '#providers/credentials.ts'
 import type { Store } from '#store/ports/store.ts'
+import { until } from '#tests/support/until.ts'
 import * as people from './credentials.ts'
 import { errorOf, link, need, only } from './credentials.ts'
 import { makeWorld, type World } from './world.ts'
@@ -70,7 +70,7 @@ for (const credentials of [fiskil, akahu, snaptrade])
         async [moment]() {
           // The mark is set; the deletion itself runs concurrently with the link.
           deleting = world.connections.deleteUser(byOperator, id)
-          while ((await world.store.users.find(id)) !== null) await sleep(1)
+          await until('the mark is set', async () => (await world.store.users.find(id)) === null, 1)
         },
       })
       assert.ok(living() > 0)
@@ -111,7 +111,7 @@ test('404: a person who is being deleted is not found by any request', async (t)
   const before = emulator.requests.length
   emulator.latencyMs = 600
   const deleting = world.ask('DELETE', `/admin/users/${id}`)
-  while (emulator.requests.length === before) await sleep(2)
+  await until('the provider is asked', () => emulator.requests.length > before, 2)
   const user = `/admin/users/${id}`
   const asked = await Promise.all([
     world.ask('GET', user),
@@ -188,7 +188,7 @@ test('a stopped sweep leaves the deletion of a user unfinished, and the next one
   const stopping = new AbortController()
   const before = emulator.requests.length
   const sweep = world.connections.finishDeletions(stopping.signal)
-  while (emulator.requests.length === before) await sleep(2)
+  await until('the provider is asked', () => emulator.requests.length > before, 2)
   const from = performance.now()
   stopping.abort(new Error('this process is stopping'))
   await sweep

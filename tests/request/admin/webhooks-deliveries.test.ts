@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { type ConnectionId, newId, type SyncRunId, type UserId } from '#kernel/ids.ts'
-import { startReceiver, startWorker, until, withStatus } from '#tests/request/webhooks/stage.ts'
+import { startReceiver, startWorker, withStatus } from '#tests/request/webhooks/stage.ts'
+import { until } from '#tests/support/until.ts'
 import { makeEvents } from '#webhooks/envelope.ts'
 import { type Answer, makeWorld, type World, type WorldOptions } from './world.ts'
 

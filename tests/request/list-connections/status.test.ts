@@ -3,7 +3,6 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type Connections, makeConnections } from '#connections/connections.ts'
 import { byOperator } from '#contract/actor.ts'
 import type { ConnectionStatus } from '#contract/resources.ts'
@@ -12,6 +11,7 @@ import type { ConnectionRow } from '#store/ports/connections.ts'
 import { linkBroker, position } from '#tests/support/broker.ts'
 import { openReadings } from '#tests/support/readings.ts'
 import { type Service, type ServiceUser, startService } from '#tests/support/service.ts'
+import { until } from '#tests/support/until.ts'
 
 let service: Service
 before(async () => {
@@ -231,7 +231,7 @@ async function overtake(
   const running = old().finally(() => {
     late = true
   })
-  while (emulator.requests.length === before) await sleep(5)
+  await until('the provider is asked', () => emulator.requests.length > before, 5)
   emulator.latencyMs = 0
   await relink()
   assert.equal(late, false, 'the old answer comes last')

@@ -9,10 +9,10 @@ import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { readOpenFiles, toConnectionLimits } from '#doors/connection-limits.ts'
 import { makePublicServer } from '#doors/public-server.ts'
 import { startProcess } from '#tests/support/process.ts'
+import { until } from '#tests/support/until.ts'
 import { dial, receive, sendRaw } from './raw.ts'
 
 const limits = { evictAbove: 20, refuseAbove: 40 }
@@ -71,7 +71,7 @@ test('a connection with a request in progress is not evicted', async (t) => {
   const { hold, ask, waiting } = await start(t)
   const socket = await hold('GET /v1/later HTTP/1.1\r\nHost: x\r\n\r\n')
   const received = receive(socket, 1)
-  while (waiting.length === 0) await sleep(5)
+  await until('one waits', () => waiting.length > 0, 5)
   for (let count = 0; count < 3 * limits.refuseAbove; count += 1) await hold('')
   assert.equal((await ask()).answers[0]?.status, 200)
   waiting[0]?.writeHead(200, { 'content-length': '4' }).end('late')

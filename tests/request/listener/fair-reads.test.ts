@@ -6,8 +6,8 @@ import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type Listener, makeListener } from '#doors/listener.ts'
+import { until } from '#tests/support/until.ts'
 import { dial } from './raw.ts'
 
 /** Each request costs the event loop this much. */
@@ -51,7 +51,7 @@ test('clients that always have a next request do not keep others from being serv
     })
     socket.write(get)
   }
-  while (answers < 500) await sleep(1)
+  await until('all are answered', () => answers >= 500, 1)
   for (let count = 0; count < 5; count += 1) {
     const modest = await open(t, url)
     modest.write(get)
@@ -75,7 +75,7 @@ test('what never becomes a request counts as read too', async (t) => {
     })
   })
   const sockets = await Promise.all(Array.from({ length: connections }, () => open(t, url)))
-  while (accepted < connections) await sleep(1)
+  await until('all are accepted', () => accepted >= connections, 1)
   for (const socket of sockets) {
     socket.resume().once('close', () => (closed += 1))
     socket.write(`GET / HTTP/1.1\r\nHost: a\r\n: nameless\r\n\r\n`)
@@ -86,7 +86,7 @@ test('what never becomes a request counts as read too', async (t) => {
     if (closed < connections) setImmediate(endTurn)
   }
   endTurn()
-  while (closed < connections) await sleep(20)
+  await until('all are closed', () => closed >= connections)
   assert.equal(refused, connections)
   // Without a bound one turn has all of them.
   assert(most < 150, `${most} in one turn`)

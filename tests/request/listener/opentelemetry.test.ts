@@ -6,9 +6,9 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { request } from 'undici'
-import { until } from '#tests/request/webhooks/stage.ts'
 import { type Collector, startCollector } from '#tests/support/otlp-collector.ts'
 import { startProcess } from '#tests/support/process.ts'
+import { until } from '#tests/support/until.ts'
 
 async function start(t: TestContext, variables: Record<string, string>) {
   const folder = await mkdtemp(join(tmpdir(), 'tributary-otlp-'))

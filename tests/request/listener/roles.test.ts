@@ -5,9 +5,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { request } from 'undici'
-import { until } from '#tests/request/webhooks/stage.ts'
 import { startProcess } from '#tests/support/process.ts'
 import { startService } from '#tests/support/service.ts'
+import { until } from '#tests/support/until.ts'
 
 /** A task that runs at the start of every process that does background work. */
 const ran = /tributary_background_runs_total\{task="deletion-sweep",outcome="done"\} [1-9]/

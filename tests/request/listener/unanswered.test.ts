@@ -10,6 +10,7 @@ import { buffer } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { makeListener } from '#doors/listener.ts'
+import { until } from '#tests/support/until.ts'
 import { dial } from './raw.ts'
 
 interface Place {
@@ -209,7 +210,7 @@ test('one turn of the event loop takes in as much as it can do in moments, howev
     if (ended < connections) setImmediate(endTurn)
   }
   endTurn()
-  while (ended < connections) await sleep(20)
+  await until('all are ended', () => ended >= connections)
   // Without a bound one turn has all of them.
   assert(most < 150 && handled >= connections, `${most} of ${handled} in one turn`)
 })

@@ -10,6 +10,7 @@ import {
   specified,
   startService,
 } from '#tests/support/service.ts'
+import { until } from '#tests/support/until.ts'
 import { addNarrowKey } from './narrow.ts'
 
 let service: Service
@@ -126,5 +127,5 @@ test('R43: a use from another address is no use of the key', async () => {
   assert.equal((await service.get(path, key, from('203.0.113.2'))).status, 401)
   assert.equal(await lastUse(), null)
   assert.equal((await service.get(path, key, from('203.0.113.1'))).status, 200)
-  while ((await lastUse()) === null) await new Promise((resolve) => setTimeout(resolve, 5))
+  await until('the use is noted', async () => (await lastUse()) !== null, 5)
 })

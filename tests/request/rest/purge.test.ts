@@ -12,6 +12,7 @@ import {
   type ServiceUser,
   startService,
 } from '#tests/support/service.ts'
+import { until } from '#tests/support/until.ts'
 
 let service: Service
 before(async () => {
@@ -145,7 +146,7 @@ for (const [name, change] of Object.entries(changes)) {
     })
     const asked = fiskil.requests.length
     const slow = service.get(path, linked.user)
-    while (fiskil.requests.length === asked) await new Promise((go) => setTimeout(go, 1))
+    await until('the bank is asked', () => fiskil.requests.length > asked, 1)
     await change(linked)
     const meanwhile = await service.get(path, linked.user)
     assert.equal(cacheOf(meanwhile), 'MISS', 'it does not join the older computation either')

@@ -1,7 +1,7 @@
 /** Setup tokens and access URLs: spent once, refused alike, and never in a log. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { until } from '#tests/support/until.ts'
 import { bind, openAccess, openWorld } from './world.ts'
 
 test('a claim is 200, plain text, the access URL alone, whatever headers a client sends', async (t) => {
@@ -182,7 +182,7 @@ test('all programs of a person have four requests at once together, and those of
     if (status !== 200) refused.push(status)
     return status
   })
-  while (refused.length < 2) await sleep(5)
+  await until('both are refused', () => refused.length >= 2, 5)
   world.service.clock.advance(1000)
   await Promise.all(answers)
   assert.deepEqual(refused, [429, 429])

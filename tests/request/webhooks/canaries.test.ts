@@ -17,7 +17,8 @@ import {
   toldData,
 } from '#tests/support/canaries.ts'
 import { type Service, startService } from '#tests/support/service.ts'
-import { type Answer, startReceiver, until } from './stage.ts'
+import { until } from '#tests/support/until.ts'
+import { type Answer, startReceiver } from './stage.ts'
 
 /** Answers with what it got, signature included. */
 const repeat =

@@ -11,8 +11,9 @@ import {
 import type { Connection } from '#contract/resources.ts'
 import type { ConnectionId } from '#kernel/ids.ts'
 import { startService } from '#tests/support/service.ts'
+import { until } from '#tests/support/until.ts'
 import { findForgery } from '#webhooks/sign.ts'
-import { aWhile, type Receiver, startReceiver, until, withStatus } from './stage.ts'
+import { aWhile, type Receiver, startReceiver, withStatus } from './stage.ts'
 
 const day = 86_400_000
 

@@ -5,8 +5,9 @@ import { test } from 'node:test'
 import { byOperator } from '#contract/actor.ts'
 import { EventEnvelope } from '#contract/events.ts'
 import type { EndpointId } from '#kernel/ids.ts'
+import { until } from '#tests/support/until.ts'
 import { findForgery } from '#webhooks/sign.ts'
-import { aWhile, openStage, start, until, withStatus } from './stage.ts'
+import { aWhile, openStage, start, withStatus } from './stage.ts'
 
 const nowSeconds = Math.floor(start / 1000)
 

@@ -5,7 +5,8 @@ import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { byOperator } from '#contract/actor.ts'
 import { makeSqlitePlace } from '#tests/contract/store/place.ts'
-import { aWhile, openStage, until, withStatus } from './stage.ts'
+import { until } from '#tests/support/until.ts'
+import { aWhile, openStage, withStatus } from './stage.ts'
 
 test('endpoints that never answer, more than a process has room for, do not delay one that does', async (t) => {
   const stage = await openStage(t, { timeoutMs: 30_000 })

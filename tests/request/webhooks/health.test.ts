@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { byOperator } from '#contract/actor.ts'
 import type { EndpointId } from '#kernel/ids.ts'
-import { aWhile, openStage, type Stage, until, withStatus } from './stage.ts'
+import { until } from '#tests/support/until.ts'
+import { aWhile, openStage, type Stage, withStatus } from './stage.ts'
 
 const hour = 3_600_000
 

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type ConnectionId, newId } from '#kernel/ids.ts'
-import { openStage, until, withStatus } from './stage.ts'
+import { until } from '#tests/support/until.ts'
+import { openStage, withStatus } from './stage.ts'
 
 const rows = (count: number) => Array.from({ length: count }, (_, index) => `{"id":"${index}"}`)
 

@@ -4,7 +4,8 @@ import type { LookupFunction } from 'node:net'
 import { test } from 'node:test'
 import { byOperator } from '#contract/actor.ts'
 import type { EndpointId } from '#kernel/ids.ts'
-import { aWhile, openStage, type Stage, until } from './stage.ts'
+import { until } from '#tests/support/until.ts'
+import { aWhile, openStage, type Stage } from './stage.ts'
 
 const removals: Readonly<Record<string, (stage: Stage, id: EndpointId) => Promise<unknown>>> = {
   'its user is being deleted': (stage) => stage.store.users.disarm(stage.userId, stage.now()),

@@ -2,7 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type ConnectionId, newId } from '#kernel/ids.ts'
-import { openStage, until, withStatus } from './stage.ts'
+import { until } from '#tests/support/until.ts'
+import { openStage, withStatus } from './stage.ts'
 
 test('the first attempt of every delivery is reported with its lag since acceptance, later ones without', async (t) => {
   const stage = await openStage(t)

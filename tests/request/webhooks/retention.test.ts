@@ -4,8 +4,9 @@ import { test } from 'node:test'
 import { byOperator } from '#contract/actor.ts'
 import { ApiError } from '#contract/errors.ts'
 import { toIso } from '#kernel/time.ts'
+import { until } from '#tests/support/until.ts'
 import { makeRetention } from '#webhooks/retention.ts'
-import { openStage, type Stage, until, withStatus } from './stage.ts'
+import { openStage, type Stage, withStatus } from './stage.ts'
 
 const hour = 3_600_000
 const canary = 'Walrus Sanctuary 4711'

@@ -4,8 +4,9 @@ import { type TestContext, test } from 'node:test'
 import { request } from 'undici'
 import { parseEvent } from '#contract/events.ts'
 import { startService } from '#tests/support/service.ts'
+import { until } from '#tests/support/until.ts'
 import { findForgery } from '#webhooks/sign.ts'
-import { startReceiver, until, withStatus } from './stage.ts'
+import { startReceiver, withStatus } from './stage.ts'
 
 const canary = 'Walrus Sanctuary 4711'
 

@@ -9,7 +9,8 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { request } from 'undici'
 import { startProcess } from '#tests/support/process.ts'
-import { startReceiver, until, withStatus } from './stage.ts'
+import { until } from '#tests/support/until.ts'
+import { startReceiver, withStatus } from './stage.ts'
 
 const adminToken = 'trib_admin_token_of_the_tests'
 

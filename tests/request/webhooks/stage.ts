@@ -230,14 +230,5 @@ export async function startReceiver(t: TestContext, answer: Answer): Promise<Rec
   return receiver
 }
 
-/** Waits until it is so; a machine may be slow. @throws Error after a minute. */
-export async function until(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 60_000
-  while (!(await isSo())) {
-    if (performance.now() > deadline) throw new Error(`it did not come to this: ${what}`)
-    await wait(20)
-  }
-}
-
 /** Time for the worker to do what it must not do: it has looked for work several times. */
 export const aWhile = () => wait(1500)
