@@ -1,5 +1,6 @@
 /** A snapshot with the bodies of its pages, as a process holds it. */
 import { isPacked, pack } from '#kernel/packed.ts'
+import { oldestOf } from '#providers/data-age.ts'
 import type { DataAge } from '#providers/port.ts'
 import { makeSnapshot, type Snapshot, type SnapshotPage } from './snapshot.ts'
 
@@ -32,7 +33,7 @@ export function ageOf(lists: readonly (readonly SnapshotPage[])[]): DataAge | nu
   const ages = lists.flat().flatMap(({ age }) => age ?? [])
   if (ages.length === 0) return null
   return {
-    asOf: Math.min(...ages.map(({ asOf }) => asOf)),
+    asOf: oldestOf(ages.map(({ asOf }) => asOf)),
     goodUntil: Math.min(...ages.map(({ goodUntil }) => goodUntil)),
   }
 }

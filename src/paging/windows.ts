@@ -69,8 +69,8 @@ export interface Window<Row> {
   readonly complete: boolean
   /** When a cached answer made of it expires, in milliseconds since the epoch. */
   readonly staleAt: number
-  /** Of what the oldest of its pages have; absent where all was read for this query. */
-  readonly asOf?: Millis
+  /** Of what the oldest of its pages have (null: not told); absent where all was read for this query. */
+  readonly asOf?: Millis | null
 }
 
 export type Windows = ReturnType<typeof openWindows>

@@ -3,6 +3,7 @@
  * known. Where a provider reports no time, it is read live and nothing is claimed.
  */
 import type { Millis } from '#kernel/time.ts'
+import { oldestOf } from '#providers/data-age.ts'
 import type { Adapter } from '#providers/port.ts'
 
 /** The provider's own time of a connection; null: it reports none. */
@@ -15,6 +16,6 @@ export function reportedTime(
 
 /** As a part of a result: empty where no time is known. */
 export function toAge(times: readonly (Millis | null | undefined)[]): { readonly asOf?: Millis } {
-  const known = times.flatMap((time) => time ?? [])
-  return known.length === 0 ? {} : { asOf: Math.min(...known) }
+  const asOf = oldestOf(times)
+  return asOf === null ? {} : { asOf }
 }

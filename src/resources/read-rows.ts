@@ -49,7 +49,8 @@ export async function readRows<Page extends RowPage<unknown>>(
     ),
   )
   const { staleAt, asOf } = window
-  const age = toAge([asOf ?? reportedTime(options.adapters[target.provider], target)])
+  const reported = reportedTime(options.adapters[target.provider], target)
+  const age = toAge([asOf === undefined ? reported : asOf])
   return { ...toReading(request, window, finish), staleAt, ...age }
 }
 

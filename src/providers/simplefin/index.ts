@@ -5,6 +5,7 @@
  */
 import type { Balance } from '#contract/resources.ts'
 import { toIso } from '#kernel/time.ts'
+import { oldestOf } from '../data-age.ts'
 import { UpstreamError } from '../failure.ts'
 import type {
   BalanceQuery,
@@ -41,11 +42,11 @@ export function makeSimplefin(options: SimplefinOptions): BankingAdapter {
       const wire = tryFind(() => findAccount(set, connection, account))
       return wire === null ? [] : [{ account, wire }]
     })
-    const times = found.flatMap(({ wire }) => balanceTime(wire, readAt) ?? [])
+    const times = found.map(({ wire }) => balanceTime(wire, readAt))
     return {
       balances: found.map(({ account, wire }): Balance => toBalance(wire, account)),
       consents: describeConsents(query, set, readAt),
-      age: { asOf: Math.min(readAt, ...times), goodUntil: readAt + readingLifeMs },
+      age: { asOf: oldestOf(times), goodUntil: readAt + readingLifeMs },
     }
   }
 

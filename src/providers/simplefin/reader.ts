@@ -6,6 +6,7 @@
 import assert from 'node:assert/strict'
 import { z } from 'zod'
 import { addDays, getZone } from '#kernel/time.ts'
+import { oldestOf } from '../data-age.ts'
 import type {
   AccountRef,
   CallContext,
@@ -82,12 +83,12 @@ export function makeTransactionReader(reach: Reach): RowReader<TransactionPage> 
       if ((transactions?.length ?? 0) === 0) demandWhole(set, ref)
     }
     const rows = await identifyRows(accounts, query.userId, bounds)
-    const times = accounts.map(([, account]) => balanceTime(account, readAt) ?? readAt)
+    const times = accounts.map(([, account]) => balanceTime(account, readAt))
     const held: Held = {
       rows,
       next: nextPlace(query, place, { isEmpty: rows.length === 0, isAlone: query.scoped, today }),
       ownRows: accounts.reduce((sum, [, { transactions }]) => sum + (transactions?.length ?? 0), 0),
-      age: { asOf: Math.min(readAt, ...times), goodUntil: readAt + readingLifeMs },
+      age: { asOf: oldestOf(times), goodUntil: readAt + readingLifeMs },
     }
     return toPage(query, held, Buffer.from(JSON.stringify(held)))
   }
@@ -110,10 +111,10 @@ export async function readPendingRows(
   const accounts = query.accounts.map(
     (account) => [account, findAccount(set, query.connection, account)] as const,
   )
-  const times = accounts.map(([, account]) => balanceTime(account, readAt) ?? readAt)
+  const times = accounts.map(([, account]) => balanceTime(account, readAt))
   return {
     rows: toPendingRows(accounts, query),
-    age: { asOf: Math.min(readAt, ...times), goodUntil: readAt + readingLifeMs },
+    age: { asOf: oldestOf(times), goodUntil: readAt + readingLifeMs },
   }
 }
 

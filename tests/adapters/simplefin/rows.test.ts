@@ -367,3 +367,15 @@ test('a row of a day is in a window by that day in the user’s zone, on both si
     )
   }
 })
+
+test('R40: no age is told where the server does not say when the bank was read', async () => {
+  await using ground = await makeGround()
+  const query = queryFor(ground, 'twins')
+  for (const account of bankOf(ground, 'twins').accounts) account.balanceAt = 0
+  const { pages } = await walk(ground.adapter, query)
+  const { login, connection, accounts } = query
+  const asked = accounts.map((account) => ({ account, connection }))
+  const balances = await ground.adapter.balances?.({ login, accounts: asked }, call)
+  const ages = [...pages, balances].map((reading) => reading?.age?.asOf)
+  assert.deepEqual(new Set(ages), new Set([null]))
+})

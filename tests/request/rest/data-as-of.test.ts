@@ -77,6 +77,23 @@ test('R40: nothing is claimed where a provider is read live', async () => {
   assert.deepEqual(await agesOf(`/v1/balances?accountIds=${accountId}`), [undefined, undefined])
 })
 
+test('R40: nothing is claimed where a server of SimpleFIN does not say when the bank was read', async () => {
+  const [bank] = service.sandbox.simplefin.people.history?.connections ?? []
+  assert.ok(bank !== undefined)
+  for (const account of bank.accounts) account.balanceAt = 0
+  const other = await service.createUser({ plan: 'professional' })
+  const [row] = await service.link(other, 'history', 'simplefin')
+  assert.ok(row !== undefined)
+  const [account] = await service.app.store.accounts.listByConnection(other.id, row.id)
+  for (const path of [
+    `/v1/transactions?connectionId=${row.id}&accountId=${account?.id}`,
+    `/v1/balances?accountIds=${account?.id}`,
+  ]) {
+    const { status, headers } = await service.get(path, other)
+    assert.deepEqual([status, headers['x-data-as-of']], [200, undefined])
+  }
+})
+
 test('lists of connections and accounts have no age of data', async () => {
   for (const path of ['/v1/connections', '/v1/accounts'])
     assert.deepEqual(await agesOf(path), [undefined, undefined])
