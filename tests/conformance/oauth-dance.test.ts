@@ -189,9 +189,13 @@ async function dance(line: Line, memory: Memory, person: Person, choice: Choice 
   return session
 }
 
+const linked: ReadonlySet<string> = new Set(['fiskil', 'snaptrade'])
+
+/** With one bank and one broker: where an account has calls by the day, these tests would use them up. */
 async function linkedPerson(): Promise<Person> {
   const person = await signUp(service)
-  for (const credentials of service.sandbox.person('healthy')) {
+  const all = service.sandbox.person('healthy')
+  for (const credentials of all.filter((one) => linked.has(one.provider))) {
     await service.app.connections.linkConnections(byOperator, person.id, credentials)
   }
   return person
@@ -297,7 +301,7 @@ async function callAll(session: Session): Promise<void> {
     await session.call('list_trades', { connectionId: brokerage }),
   ]
   for (const { isError, structuredContent } of results) {
-    assert.equal(isError ?? false, false)
+    assert.equal(isError ?? false, false, JSON.stringify(structuredContent))
     assert(Array.isArray(structuredContent.data))
   }
 }
