@@ -131,12 +131,19 @@ async function readWindow(ask: Ask): Promise<Window<unknown>> {
   }
 }
 
-/** A walk that begins may be shown it: it is of this epoch, and no older than a cached answer may be. */
+/**
+ * A walk that begins may be shown it: it is of this epoch, or of a later one that came while the request was
+ * on its way, and no older than a cached answer may be.
+ */
 const isCurrent = (
   { epoch, ttlMs, clock }: Ask,
   { begun, goodUntil = Number.POSITIVE_INFINITY }: Pick<Anchor, 'begun' | 'goodUntil'>,
 ): boolean =>
-  begun.generationEpoch === epoch && clock.now() < Math.min(begun.generationAt + ttlMs, goodUntil)
+  begun.generationEpoch >= epoch && clock.now() < Math.min(begun.generationAt + ttlMs, goodUntil)
+
+/** The epoch of the request has passed, and windows of a later one may be cached. */
+const isOvertaken = (ask: Ask, anchor: Anchor): boolean =>
+  anchor.begun.generationEpoch > ask.epoch && isCurrent(ask, anchor)
 
 /**
  * The anchor's generation comes first where it was shown last: its windows, cached ones too, must not meet
@@ -165,7 +172,10 @@ async function begin(ask: Ask, anchor: Anchor | null, plan: Plan): Promise<HeldS
   if (anchor !== null && offset > 0 && !canContinue) {
     throw new Trouble('changed', 'the snapshot is gone and cannot be continued')
   }
-  const isContinued = plan !== 'fresh' && canContinue && (offset > 0 || isCurrent(ask, anchor))
+  const isPassed = anchor !== null && anchor.facts !== null && isOvertaken(ask, anchor)
+  if (isPassed && !canContinue) throw refusal()
+  const mayContinue = plan !== 'fresh' || isPassed
+  const isContinued = mayContinue && canContinue && (offset > 0 || isCurrent(ask, anchor))
   const now = clock.now()
   const fresh = {
     generation: randomUUID(),
@@ -308,9 +318,12 @@ async function refuse(ask: Ask, changed: Trouble): Promise<Error> {
     )
     await ask.onListChanged()
   }
-  return apiError('provider_unavailable', {
+  return refusal(changed)
+}
+
+const refusal = (cause?: Error): Error =>
+  apiError('provider_unavailable', {
     message: 'the list changed while it was read: start again at offset 0',
     retryAfterSeconds: 1,
-    cause: changed,
+    cause,
   })
-}
