@@ -91,6 +91,8 @@ export interface Game {
   epoch: number
   /** The time zone and the accounts. */
   facts: string
+  /** The epoch that began when they last changed. */
+  factsEpoch: number
   /** A row that cannot be mapped. */
   spoiled: string | null
   slowSaves: number
@@ -156,6 +158,7 @@ export function makeGame(seed: number, tally: Tally, trace: (line: string) => vo
     now: 1_000_000_000,
     epoch: 1,
     facts: '',
+    factsEpoch: 1,
     spoiled: null,
     slowSaves: 0,
     release: () => undefined,

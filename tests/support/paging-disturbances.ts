@@ -38,14 +38,18 @@ const moves = {
     const life = gone === undefined ? undefined : game.lives.get(gone.id)
     if (life !== undefined) life.died = game.now
   },
-  /** A row that takes another place may be missed by who reads meanwhile. It is never shown twice. */
+  /**
+   * A row that takes another place may be missed by who reads meanwhile. It is never shown twice. Its time is
+   * another one: no provider lets a row of one time pass others of that time.
+   */
   change(game: Game) {
     const rows = rowsOf(game)
     const [row] = rows.splice(game.random(rows.length), 1)
     if (row === undefined) return
     const life = game.lives.get(row.id)
     if (life !== undefined) life.moved = game.now
-    rows.push({ ...row, time: row.time + game.random(80) - 40 })
+    const by = game.random(80) - 40
+    rows.push({ ...row, time: row.time + (by < 0 ? by : by + 1) })
     rows.sort((one, other) => other.time - one.time)
   },
 }
@@ -150,6 +154,7 @@ const others = {
     if (game.random(3) > 0) return
     game.facts = game.facts === '' ? 'other' : ''
     game.epoch += 1
+    game.factsEpoch = game.epoch
   },
   /** A reader comes back after a pause that the anchor only just outlives. */
   pause(game: Game) {

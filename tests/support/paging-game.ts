@@ -134,7 +134,7 @@ function meetOthers({ readers }: Game, reader: Reader, ends: ReadonlySet<number>
 
 /** Null: the request failed. A refused walk begins again. */
 async function ask(game: Game, reader: Reader): Promise<Window<PagedRow> | null> {
-  const { answers, now, epoch, facts, trace, random, world } = game
+  const { answers, now, epoch, trace, random, world } = game
   const { offset, limit } = reader
   const key = `${epoch} ${offset} ${limit}`
   const cached = answers.get(key)
@@ -173,7 +173,7 @@ async function ask(game: Game, reader: Reader): Promise<Window<PagedRow> | null>
     if (!(error instanceof ApiError)) throw error
     assert.equal(error.message, 'the list changed while it was read: start again at offset 0')
     // A walk that begins is refused only where what selects its rows has changed meanwhile.
-    assert(offset > 0 || (game.epoch > epoch && game.facts !== facts))
+    assert(offset > 0 || game.factsEpoch > epoch)
     game.tally.refused += 1
     reader.offset = 0
     return null
