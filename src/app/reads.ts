@@ -18,8 +18,8 @@ import { makeReader } from './reader.ts'
 import { startCounting, toGateLimits } from './usage.ts'
 
 interface ReadsOptions extends AssemblyOptions {
-  /** The page for a browser on a path that no door owns. */
-  readonly unknownPage: StaticPage
+  /** The page for a browser on a path that no door owns, by its `Cookie` header. */
+  readonly unknownPage: (cookies: string | undefined) => StaticPage
   /** Null: there is no authorization server, and agents use API keys only. */
   readonly tokens: TokenReader | null
 }

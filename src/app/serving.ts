@@ -1,4 +1,5 @@
 /** What answers on the public listener: reads, authorization server, doors. `ROLE=worker` has none of it. */
+import { sellsPlans } from '#auth/plans.ts'
 import { makeSessions } from '#auth/sign-in/sessions.ts'
 import { listenerTimes } from '#doors/listener.ts'
 import { makeUnknownPage } from '#doors/pages/unknown-page.ts'
@@ -24,7 +25,10 @@ export interface Serving {
 export async function openServing(options: AssemblyOptions): Promise<Serving> {
   const { config, store, clock } = options
   const authorization = await openAuthorization(options)
-  const unknownPage = await makeUnknownPage()
+  const unknownPage = await makeUnknownPage({
+    plansAreSold: sellsPlans(config.plans),
+    isSandbox: options.madeUpPeople != null,
+  })
   const reads = assembleReading({ ...options, unknownPage, tokens: authorization.tokens })
   const sessions = makeSessions({ store, clock })
   const server = makePublicServer({

@@ -88,6 +88,7 @@ for (const javaScriptEnabled of [true, false]) {
     await page.getByText('Switched the second factor on').waitFor()
 
     await open(page, '/settings/delete')
+    await page.getByLabel(`Type ${person.email} to confirm`).fill(person.email)
     await button(page, 'Delete the account').click()
     await page.getByRole('heading', { name: 'The account is deleted' }).waitFor()
     assert.equal(await world.service.app.store.users.find(person.id), null)

@@ -64,6 +64,10 @@ export function makeCookies(options: { readonly secure: boolean }): Cookies {
   }
 }
 
+/** Whether the header has a cookie of a session, valid or not. */
+export const hasSession = (header: string | undefined): boolean =>
+  /(?:^|; ?)(?:__Host-)?tributary=[^;]/.test(header ?? '')
+
 /** Reads one of our cookies; a value that does not have the format of our tokens counts as absent. */
 function readToken(request: FastifyRequest, name: string): string | null {
   const value = readCookie(request, name)

@@ -20,6 +20,8 @@ export interface PageOptions {
   readonly interruption?: Interruption | undefined
   /** There is a mail server: an address that is not confirmed is asked about. */
   readonly confirmsAddresses?: boolean | undefined
+  /** The navigation is shown without a session: the browser has a cookie of one. */
+  readonly hasSections?: boolean | undefined
   /** All data on this server is made up. */
   readonly isSandbox?: boolean | undefined
   /** The form that led here was refused: the title says so first. */
@@ -55,7 +57,7 @@ ${visit !== null && html`<script src="${assets.script.path}" defer></script>`}
 ${options.isSandbox === true && html`<p class="ribbon"><strong>Sandbox</strong> <span>all data is made up</span></p>`}
 ${visit !== null && renderAccountLinks(visit)}
 </div>
-${isSignedIn && renderSections(options)}
+${(isSignedIn || options.hasSections === true) && renderSections(options)}
 </header>
 <main id="main" class="container">
 ${options.confirmsAddresses === true && renderUnconfirmed(options)}
@@ -159,7 +161,7 @@ export const timezoneField = html`<input type="hidden" name="timezone" value="" 
 
 export interface FieldOptions {
   readonly name: string
-  readonly label: string
+  readonly label: HtmlValue
   readonly type: 'text' | 'email' | 'password' | 'date' | 'url'
   readonly autocomplete: string
   readonly value?: string

@@ -23,7 +23,7 @@ ${options.sentences}
 <form method="post" action="${options.path}">
 ${hidden('token', options.formToken)}
 ${fields !== undefined && html`${fields}\n`}<div class="choices">
-<button type="submit" name="decision" value="cancel" class="secondary outline">${options.keep}</button>
+<button type="submit" name="decision" value="cancel" class="secondary outline" formnovalidate>${options.keep}</button>
 <button type="submit" name="decision" value="confirm" class="danger">${options.confirm}</button>
 </div>
 </form>

@@ -46,8 +46,8 @@ export interface RestLaneOptions {
    * listens.
    */
   readonly docsUrl: () => string
-  /** The page for a browser on a path that no door owns. */
-  readonly unknownPage: StaticPage
+  /** The page for a browser on a path that no door owns, by its `Cookie` header. */
+  readonly unknownPage: (cookies: string | undefined) => StaticPage
   readonly observe: (record: ReadRecord) => void
 }
 
@@ -239,8 +239,11 @@ function refuse(lane: Lane, { request, response, progress }: Call, error: ApiErr
   if (response.headersSent) return
   // An unexpected body is not read: the connection ends with the answer.
   if (request.method !== 'GET') response.shouldKeepAlive = false
-  if (isForPerson(request, progress)) lane.writer.page(response, progress, lane.unknownPage)
-  else lane.writer.error(response, progress, error)
+  if (isForPerson(request, progress)) {
+    lane.writer.page(response, progress, lane.unknownPage(request.headers.cookie))
+  } else {
+    lane.writer.error(response, progress, error)
+  }
 }
 
 function finish(lane: Lane, progress: Progress, status: number, error: unknown): void {

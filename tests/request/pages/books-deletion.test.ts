@@ -130,7 +130,7 @@ test('a person who used everything leaves the audit, the client of their agent a
   }).catch((cause: unknown) => {
     throw new Error(`without a row: ${empty.join(', ')}`, { cause })
   })
-  const answer = await send(jar, '/settings/delete', { decision: 'confirm' })
+  const answer = await send(jar, '/settings/delete', { email, decision: 'confirm' })
   assert.equal(answer.location, '/deleted', answer.text)
   const left = await readTables()
   const more = [...left].flatMap(([name, rows]) => {

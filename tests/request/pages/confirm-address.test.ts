@@ -117,7 +117,7 @@ test('who makes and deletes accounts with an address, again and again, sends it 
     // What was queued is sent before it is deleted with its account.
     if (round < 5) await world.mailTo(email, round + 1)
     const { hidden } = await jar.get('/settings/delete')
-    const done = await jar.post('/settings/delete', { ...hidden, decision: 'confirm' })
+    const done = await jar.post('/settings/delete', { ...hidden, email, decision: 'confirm' })
     assert.equal(done.location, '/deleted')
   }
   const known = await signUp()

@@ -50,9 +50,11 @@ async function link({ id }: Person, person: 'healthy' | 'history'): Promise<read
   )
 }
 
+/** As a browser does it, with the address that the page asks for. */
 async function confirm(jar: Jar) {
-  const { hidden } = await jar.get(path)
-  return jar.post(path, { ...hidden, decision: 'confirm' })
+  const { hidden, text } = await jar.get(path)
+  const [, email = ''] = /Type <strong>([^<]*)<\/strong>/.exec(text) ?? []
+  return jar.post(path, { ...hidden, email, decision: 'confirm' })
 }
 
 test('303: a visitor is redirected to the sign-in, and so is a person whose password was given long ago', async () => {
@@ -89,6 +91,24 @@ test('F11, F19: deletion asks once, says what ends with its accounts, and cancel
   const answer = await jar.post(path, { ...page.hidden, decision: 'cancel' })
   assert.equal(answer.location, '/settings')
   assert.equal((await jar.get('/settings')).status, 200)
+})
+
+test('F19: the address is typed before an account is deleted; without it nothing is', async () => {
+  const person = await world.addPerson()
+  const jar = await world.enter(person)
+  const { hidden, text } = await jar.get(path)
+  assert.match(text, /<button [^>]*value="cancel"[^>]* formnovalidate>/)
+  for (const email of ['', 'other@example.test', `${person.email}x`]) {
+    const answer = await jar.post(path, { ...hidden, email, decision: 'confirm' })
+    assert.equal(answer.status, 400)
+    assert.match(answer.text, /Type the address exactly as it is shown\. Nothing was deleted\./)
+    assert.match(answer.text, /<title>Error: /)
+    assert.ok(!email || !answer.text.includes(`value="${email}"`))
+  }
+  assert.notEqual(await world.service.app.store.users.find(person.id), null)
+  const email = ` ${person.email.toUpperCase()} `
+  assert.equal((await jar.post(path, { ...hidden, email, decision: 'confirm' })).status, 303)
+  assert.equal(await world.service.app.store.users.find(person.id), null)
 })
 
 test('a deleted account leaves nothing in the store but the audit, and the page after it says what was ended', async () => {
@@ -140,7 +160,7 @@ test('a second submit, a form from elsewhere and another browser’s page after 
   const person = await world.addPerson()
   const jar = await world.enter(person)
   const { hidden } = await jar.get(path)
-  const fields = { ...hidden, decision: 'confirm' }
+  const fields = { ...hidden, email: person.email, decision: 'confirm' }
   const foreign = { origin: 'https://evil.example' }
   assert.equal((await jar.post(path, fields, foreign)).status, 403)
   assert.notEqual(await world.service.app.store.users.find(person.id), null)
@@ -165,7 +185,7 @@ test('what the provider did not end is said, and the account is deleted all the 
   const jar = await world.enter(person)
   const { hidden } = await jar.get(path)
   await world.service.sandbox.close()
-  const answer = await jar.post(path, { ...hidden, decision: 'confirm' })
+  const answer = await jar.post(path, { ...hidden, email: person.email, decision: 'confirm' })
   assert.equal(answer.location, '/deleted')
   const { text } = await jar.get('/deleted')
   assert.equal(text.match(/could not be asked to end the consent/g)?.length, rows.length)

@@ -139,6 +139,27 @@ test('R4: a browser reads a page where no door owns the path, with the status an
   assert.deepEqual([head.status, head.text], [404, ''])
 })
 
+test('F29: whose browser has a session keeps the navigation where there is no page, and it names nobody', async () => {
+  const read = async (cookie: string) =>
+    (
+      await send({
+        target: '/nothing',
+        headers: [
+          ['accept', ofBrowsers],
+          ['cookie', cookie],
+        ],
+      })
+    ).text
+  for (const name of ['tributary', '__Host-tributary']) {
+    const text = await read(`a=b; ${name}=unknown`)
+    assert.match(text, /<nav class="sections".*href="\/connections"/s)
+    assert.ok(!text.includes('Sign out'))
+  }
+  for (const cookie of ['tributary-visitor=x', 'tributary=', 'xtributary=y']) {
+    assert.ok(!(await read(cookie)).includes('class="sections"'), cookie)
+  }
+})
+
 test('R4: programs read JSON there, and everybody does below /v1', async () => {
   for (const accept of ['*/*', 'application/json', 'application/json, text/html', 'text/html;q=0'])
     assertNotFound(await send({ target: '/nothing', headers: [['accept', accept]] }), accept)

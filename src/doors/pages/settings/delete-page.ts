@@ -1,5 +1,6 @@
 /** The end of an account: the question before it, and the page after it. Rendering only. */
 import { foreignText, type Html, html } from '../html.ts'
+import { field } from '../layout.ts'
 import { renderQuestion } from '../question.ts'
 
 export interface DeleteOptions {
@@ -7,10 +8,12 @@ export interface DeleteOptions {
   /** Each with its accounts: a person may have several at one bank. */
   readonly connections: readonly { readonly name: string; readonly accounts: string }[]
   readonly formToken: string
+  /** What is wrong with the address that was typed. */
+  readonly problem?: string
 }
 
-/** The confirmation before the account is deleted. */
-export function renderDelete({ email, connections, formToken }: DeleteOptions): Html {
+/** The confirmation before the account is deleted: the address is typed, since nothing brings it back. */
+export function renderDelete({ email, connections, formToken, problem }: DeleteOptions): Html {
   return renderQuestion({
     heading: 'Delete this account?',
     sentences: html`<p>The account <strong>${email}</strong> is deleted with its keys, webhook endpoints and connected agents. This cannot be undone.</p>
@@ -23,6 +26,13 @@ ${
 <p>Only the record of what was done stays with the operator, without your name.</p>`,
     path: '/settings/delete',
     formToken,
+    fields: field({
+      name: 'email',
+      label: html`Type <strong>${email}</strong> to confirm`,
+      type: 'email',
+      autocomplete: 'off',
+      problem,
+    }),
     confirm: 'Delete the account',
     keep: 'Keep it',
   })

@@ -25,30 +25,43 @@ const Report = z.strictObject({
 type Report = z.infer<typeof Report>
 
 export function addDeleteRoutes(scope: FastifyInstance, context: PagesContext): void {
-  addPage(scope, context, { path }, async ({ visit, reply }) => {
-    const { user, session, formToken } = visit
-    if (!session.isFresh) return toSignIn(reply, path)
-    const rows = await context.store.connections.list(user.id)
-    const accounts = Map.groupBy(
-      await context.store.accounts.list(user.id),
-      ({ connectionId }) => connectionId,
-    )
-    const connections = rows.map((row) => ({
-      name: nameOf(row),
-      accounts: summarizeNames((accounts.get(row.id) ?? []).map(({ name }) => name)),
-    }))
-    const body = renderDelete({ email: user.email, connections, formToken })
-    return context.show(reply, visit, { title: 'Delete this account?', body })
+  addPage(scope, context, { path }, async (turn) => {
+    if (!turn.visit.session.isFresh) return toSignIn(turn.reply, path)
+    return ask(context, turn)
   })
   addForm(scope, context, { path, isSensitive: true }, (turn) => deleteAccount(context, turn))
   addAfterwards(scope, context)
+}
+
+async function ask(
+  context: PagesContext,
+  { visit, reply }: Pick<FormTurn, 'visit' | 'reply'>,
+  problem?: string,
+): Promise<FastifyReply> {
+  const { user, formToken } = visit
+  const rows = await context.store.connections.list(user.id)
+  const accounts = Map.groupBy(
+    await context.store.accounts.list(user.id),
+    ({ connectionId }) => connectionId,
+  )
+  const connections = rows.map((row) => ({
+    name: nameOf(row),
+    accounts: summarizeNames((accounts.get(row.id) ?? []).map(({ name }) => name)),
+  }))
+  const shown = { email: user.email, connections, formToken }
+  const body = renderDelete(problem === undefined ? shown : { ...shown, problem })
+  return context.show(reply, visit, { title: 'Delete this account?', body })
 }
 
 async function deleteAccount(context: PagesContext, turn: FormTurn): Promise<FastifyReply> {
   const { store, connections, cookies, shownOnce } = context
   const { visit, request, reply, form } = turn
   if (form.get('decision') !== 'confirm') return reply.redirect('/settings', 303)
-  const { id } = visit.user
+  const { id, email } = visit.user
+  if (form.get('email')?.trim().toLowerCase() !== email.toLowerCase()) {
+    reply.code(400)
+    return ask(context, turn, 'Type the address exactly as it is shown. Nothing was deleted.')
+  }
   const rows = await store.connections.list(id)
   // Read before the deletion, which removes the logins.
   const own = new Set(await listOwnKeys(context, rows))
