@@ -35,6 +35,8 @@ export interface PagedWorld {
   wait: (call: CallContext) => Promise<void>
   /** The provider lists nothing, and says so with 200. */
   isBlank: boolean
+  /** How many pages were read while it did. */
+  blankPages: number
   /** What `map` throws of a row; null: it can be read. */
   toFlaw: (row: PagedRow) => Error | null
 }
@@ -85,6 +87,7 @@ export function makePagedWorld(options: {
     onRead: () => undefined,
     wait: async () => undefined,
     isBlank: false,
+    blankPages: 0,
     toFlaw: () => null,
     reader: null as never,
   }
@@ -92,6 +95,7 @@ export function makePagedWorld(options: {
   const overlap = paging === 'number' ? 1 : 0
 
   function encode(number: number, cursor: string | null): Uint8Array {
+    if (world.isBlank) world.blankPages += 1
     const rows = world.isBlank ? [] : (streams[number] ?? [])
     const start = toStart(rows, cursor)
     const shown = rows.slice(start, start + pageSize)

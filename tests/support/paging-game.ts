@@ -196,8 +196,10 @@ function readWindow(
 ): Promise<Window<PagedRow>> {
   const { world, epoch, facts, pageCap } = game
   const { reader, queries } = world
+  const { blankPages } = world
+  // A consent that was lost and is restored meanwhile is known to have been lost.
   const confirmEnd = async () => {
-    if (world.isBlank) throw consentLost
+    if (world.isBlank || world.blankPages > blankPages) throw consentLost
   }
   // As the adapter of a broker: an account without a row is doubted by itself (`doubtEmpty`).
   const doubting: typeof reader = {
