@@ -173,8 +173,7 @@ const numbers = {
     '401(k) Rollover': null,
     'Mortgage 88-1234': 'xxxx1234',
   },
-  // A session that was authorised elsewhere tells no numbers.
-  enablebanking: { 'Banque des Lis': null },
+  enablebanking: { 'Compte xxxx6769': 'xxxx6769', 'Carte Or': 'xxxx4455' },
 } as const
 
 test('numbers: of every account number the last four characters are shown, or nothing', async () => {

@@ -13,7 +13,7 @@ test('R36: a dashboard that asks every five minutes, an agent with forty calls a
   const service = await startService()
   t.after(() => service.close())
   const { clock, sandbox } = service
-  clock.set(Date.parse('2026-11-20T00:00:30Z'))
+  clock.set(Date.parse('2026-11-19T00:00:30Z'))
   const user = await service.createUser()
   const watcher = await watch(service, user)
   const [simple] = await service.link(user, 'healthy', 'simplefin')
@@ -34,6 +34,8 @@ test('R36: a dashboard that asks every five minutes, an agent with forty calls a
     const key = `${what} ${status}`
     statuses.set(key, (statuses.get(key) ?? 0) + 1)
   }
+  // The day of linking has calls of its own.
+  clock.set(Date.parse('2026-11-20T00:00:30Z'))
   const before = calls()
   for (let round = 0; round < rounds; round += 1) {
     for (const [name, connection] of [

@@ -13,8 +13,10 @@ import type { KeptAccount } from './secret.ts'
 const dayMs = 86_400_000
 
 /** Whose calls are counted together: of an account, over renewals. */
-export const nameCalls = ({ upstreamUserId }: Login, { id }: Pick<KeptAccount, 'id'>): string =>
-  hash('sha256', `${upstreamUserId} ${id}`)
+export const nameCalls = (
+  { upstreamUserId }: Pick<Login, 'upstreamUserId'>,
+  { id }: Pick<KeptAccount, 'id'>,
+): string => hash('sha256', `${upstreamUserId} ${id}`)
 
 function nameWait({ userId, ...login }: Login, account: KeptAccount) {
   const calls = nameCalls(login, account)

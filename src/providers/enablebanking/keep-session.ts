@@ -6,12 +6,15 @@ import type { AccountType } from '#contract/resources.ts'
 import { parseInstant, toIso, toMillis } from '#kernel/time.ts'
 import { hideNumbers } from '../account-number.ts'
 import type { Identity } from '../credentials.ts'
+import { UpstreamError } from '../failure.ts'
 import type { CallContext, Login } from '../port.ts'
 import { cutText, longestName, toShownText } from '../shown-text.ts'
 import type { Application } from './application.ts'
+import { nameCalls } from './bank-wait.ts'
 import { judgeStatus, type Reach, readSession } from './consent.ts'
 import { ended, RefusedError, refused } from './failures.ts'
 import { listHashes, pairAccounts } from './pair-accounts.ts'
+import { toPsuHeaders } from './psu-headers.ts'
 import {
   type Bank,
   type KeptAccount,
@@ -22,7 +25,7 @@ import {
   readSecret,
   writeSecret,
 } from './secret.ts'
-import type { NewSession, Session, WireAccount } from './wire.ts'
+import { type NewSession, readBody, type Session, WireAccount } from './wire.ts'
 
 /** A session that was opened just now, with everything that the bank tells once. */
 export async function keepNewSession(
@@ -68,14 +71,54 @@ export async function adoptSession(
   const bank = await describeBank(reach, application, found.aspsp, call)
   const listed = found.accounts_data ?? []
   const pairs = pairAccounts(listed, listKnown(asked.known, nameBank(application, bank)))
+  const accounts = await Promise.all(
+    listed.map(async (account) => {
+      const known = pairs.get(account)
+      if (known !== undefined) return { ...known, ...identify(account, known) }
+      return askKept(reach, { application, bank, account }, call)
+    }),
+  )
   const session: KeptSession = {
     id,
     validUntil: readTime(found.access?.valid_until),
     // Its first hour may be over: the bank is asked for what it always gives.
     authorizedAt: null,
-    accounts: listed.map((account) => toBare(account, pairs.get(account))),
+    accounts,
   }
   return toIdentity(application, { session, bank })
+}
+
+/**
+ * What the bank tells of an account once, when a session is opened, and otherwise by a call of its own, which
+ * counts as one of the day. Where that fails nothing is told.
+ */
+async function askKept(
+  reach: Reach,
+  of: { readonly application: Application; readonly bank: Bank; readonly account: Hashed },
+  call: CallContext,
+): Promise<KeptAccount> {
+  const { application, bank, account } = of
+  const { uid } = account
+  const id = nameAccount(account.identification_hash)
+  const calls = nameCalls({ upstreamUserId: nameBank(application, bank) }, { id })
+  const headers = toPsuHeaders(call, bank.requiredHeaders)
+  if (!uid || (headers === null && !(await reach.throttle(call, calls)).allowed))
+    return toBare(account)
+  const request = {
+    method: 'GET',
+    route: '/accounts/{id}/details',
+    target: `/accounts/${encodeURIComponent(uid)}/details`,
+    headers: headers ?? {},
+    isCountedByDay: true,
+  } as const
+  try {
+    const told = readBody(WireAccount, await reach.client.send(application, request, call))
+    return toKept({ ...told, ...account }, undefined)
+  } catch (error) {
+    if (!(error instanceof UpstreamError)) throw error
+    reach.note(`the details of an account were not told: ${error.failure.kind}`)
+    return toBare(account)
+  }
 }
 
 /** ISO 8601 UTC; null: it is not told, or is no time. */
@@ -135,9 +178,10 @@ function identify(account: Hashed, known: KeptAccount | undefined) {
   return { id, uid: account.uid ?? null, hashes: [...listHashes(account)] }
 }
 
-function toBare(account: Hashed, known: KeptAccount | undefined): KeptAccount {
-  const told = known ?? { name: null, type: null, tail: null, currency: null, holder: null }
-  return { ...told, ...identify(account, known) }
+/** Of an account of which the bank tells nothing now: it has the bank's name. */
+function toBare(account: Hashed): KeptAccount {
+  const untold = { name: null, type: null, tail: null, currency: null, holder: null }
+  return { ...untold, ...identify(account, undefined) }
 }
 
 function toKept(account: WireAccount, known: KeptAccount | undefined): KeptAccount {

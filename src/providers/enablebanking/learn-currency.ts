@@ -1,5 +1,5 @@
 /**
- * The currency of an account of which the bank tells none (`XXX`, or a session that was adopted): that of its
+ * The currency of an account of which the bank tells none (`XXX`, or details that were not told): that of its
  * money. It is learnt once, from what is kept of the account, else by a sync, and remembered.
  */
 import { parseCurrency } from '#kernel/money.ts'
@@ -39,8 +39,8 @@ export async function findCurrency(
 }
 
 /**
- * From what is kept. A link asks for a balance, which then serves reads, and a sync for the rows that it
- * reads next, or a balance where there are none. Other calls of people are left to them.
+ * From what is kept. A sync asks for the rows that it reads next, or for a balance where there are none. The
+ * calls of people are left to them.
  */
 async function learn(
   reach: Reach,
@@ -51,13 +51,14 @@ async function learn(
   const balances = await peekBalances(reach, login, account)
   const rows = await peekRows(reach, login, account)
   const kept = (balances && currencyOf(balances)) ?? (rows && findKeptCurrency(rows))
-  const isSync = call.priority === 'background'
-  if (kept !== null || !(isSync || call.isAnew)) return kept
+  if (kept !== null || call.priority !== 'background') return kept
   const later = keepsReadings(call)
   try {
-    const rowsNow = isSync ? (await readRows(reach, login, account, later)).value : null
-    const ofRows = rowsNow && findKeptCurrency(rowsNow)
-    return ofRows ?? currencyOf((await readBalances(reach, login, account, later)).value)
+    const rowsNow = (await readRows(reach, login, account, later)).value
+    return (
+      findKeptCurrency(rowsNow) ??
+      currencyOf((await readBalances(reach, login, account, later)).value)
+    )
   } catch (error) {
     if (error instanceof UpstreamError) return null
     throw error

@@ -17,7 +17,7 @@ const KeptAccount = z.object({
   uid: z.string().nullable(),
   /** Every hash by which the account may be known. */
   hashes: z.array(z.string()),
-  /** Null: the bank told none; it was never asked for where a session was adopted. */
+  /** Null: the bank told none; or it could not be asked when the session was adopted. */
   name: z.string().nullable(),
   type: z.string().nullable(),
   /** The last four characters of its number. */

@@ -149,6 +149,15 @@ export async function adopt(ground: Ground, name: string): Promise<Login> {
   return toLogin(await ground.adapter.identify(credentials, call), false)
 }
 
+/** The same, adopted a day before: no call to the bank has been counted or noted since. */
+export async function adoptEarlier(ground: Ground, name: string): Promise<Login> {
+  ground.clock.ms -= dayMs
+  const login = await adopt(ground, name)
+  ground.clock.ms += dayMs
+  ground.exchanges.length = 0
+  return login
+}
+
 export function linkingOf({ adapter }: Ground): Linking {
   assert.ok(adapter.linking !== undefined)
   return adapter.linking

@@ -8,6 +8,7 @@ import type { CallContext, Login } from '#providers/port.ts'
 import {
   accountOf,
   adopt,
+  adoptEarlier,
   background,
   browser,
   call,
@@ -54,7 +55,7 @@ test('R36: one reading serves every window for six hours, and says how old it is
 
 test('R36: without the person an account is read four times a day, two of them are kept for people', async () => {
   await using ground = await makeGround()
-  const login = await adopt(ground, 'twins')
+  const login = await adoptEarlier(ground, 'twins')
   await balancesOf(ground, login, background)
   const query = await queryFor(ground, login)
   await walk(ground.adapter, query, background)
@@ -74,7 +75,7 @@ test('R36: without the person an account is read four times a day, two of them a
 
 test('R36: a person’s press is read at once with their own browser’s headers, and counts nothing', async () => {
   await using ground = await makeGround()
-  const login = await adopt(ground, 'twins')
+  const login = await adoptEarlier(ground, 'twins')
   for (let count = 0; count < 6; count += 1) await balancesOf(ground, login, press)
   assert.equal(ground.bankCalls().length, 6)
   const { headers } = ground.server.requests.at(-1) ?? { headers: {} }
@@ -292,7 +293,7 @@ test('no secret stands in a route, a failure or a report', async () => {
 
 test('the calls that are left are those of the account with the fewest', async () => {
   await using ground = await makeGround()
-  const login = await adopt(ground, 'healthy')
+  const login = await adoptEarlier(ground, 'healthy')
   assert.equal((await ground.adapter.callsLeft?.(login))?.left, 4)
   await balancesOf(ground, login)
   await walk(ground.adapter, await queryFor(ground, login))
@@ -318,7 +319,7 @@ test('an end of the consent that is no time is not told', async () => {
 
 test('R36: a bank that refuses further calls is not asked again before the time it named, but by its person', async () => {
   await using ground = await makeGround()
-  const login = await adopt(ground, 'healthy')
+  const login = await adoptEarlier(ground, 'healthy')
   const query = await queryFor(ground, login)
   const body = { code: 429, error: 'ASPSP_RATE_LIMIT_EXCEEDED', message: 'Too many' }
   ground.server.addFault({
@@ -362,7 +363,7 @@ test('R36: a bank that refuses further calls under an account’s new id is not 
 
 test('R36: a call to a bank whose connection is reset is not repeated: it may have been counted', async () => {
   await using ground = await makeGround()
-  const login = await adopt(ground, 'healthy')
+  const login = await adoptEarlier(ground, 'healthy')
   const query = await queryFor(ground, login)
   ground.server.addFault({
     when: ({ path }) => path.includes('/accounts/'),

@@ -261,18 +261,47 @@ test('a private key is read in every form in which it is copied', async () => {
   }
 })
 
-test('an authorised session is adopted; its accounts have assumed names, and one that has ended is refused', async () => {
+test('an authorised session is adopted with what one call for each account tells; one that has ended is refused', async () => {
   await using ground = await makeGround()
+  const { found } = await refsOf(ground, await adopt(ground, 'healthy'))
+  assert.deepEqual(
+    found.accounts?.map(({ name, type, assumed }) => [name, type, assumed]),
+    [
+      ['Käyttötili', 'transaction', undefined],
+      ['Säästötili', 'savings', undefined],
+      ['Kaarna Credit', 'credit-card', undefined],
+    ],
+  )
+  assert.deepEqual(ground.bankCalls(), Array(3).fill('200 GET /accounts/{id}/details'))
+  const session = toSessionId(demoApplication.id, 'expired')
+  const failure = await failureOf(ground.adapter.identify(own({ session }), call))
+  assert.match(failure.detail, /this session has ended/)
+})
+
+test('where the calls of the day are used up, an adopted session is asked nothing, and its accounts have assumed names', async () => {
+  await using ground = await makeGround()
+  for (let time = 0; time < 4; time += 1) await adopt(ground, 'healthy')
+  const calls = ground.bankCalls().length
   const login = await adopt(ground, 'healthy')
+  assert.equal(ground.bankCalls().length, calls)
   const { found } = await refsOf(ground, login)
   assert.deepEqual(
     found.accounts?.map(({ name, type, assumed }) => [name, type, assumed]),
     Array.from({ length: 3 }, () => ['Pankki Kaarna', 'other', ['name', 'type']]),
   )
-  assert.deepEqual(ground.bankCalls(), [])
-  const session = toSessionId(demoApplication.id, 'expired')
-  const failure = await failureOf(ground.adapter.identify(own({ session }), call))
-  assert.match(failure.detail, /this session has ended/)
+})
+
+test('an account whose details the bank refuses is adopted all the same', async () => {
+  await using ground = await makeGround()
+  ground.server.addFault({
+    when: ({ path }) => path.endsWith('/details'),
+    does: { kind: 'reply', reply: { status: 500, body: {} } },
+    times: 1,
+  })
+  const { found } = await refsOf(ground, await adopt(ground, 'healthy'))
+  const names = found.accounts?.map(({ name }) => name)
+  assert.equal(names?.filter((name) => name === 'Pankki Kaarna').length, 1)
+  assert.match(ground.oddities.join(), /the details of an account were not told: unavailable/)
 })
 
 test('a consent is ended at the bank where it was given here, or where that is asked for', async () => {

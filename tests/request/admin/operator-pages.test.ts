@@ -95,7 +95,7 @@ test('every page is shown, and none has money, a name of an account or a secret'
   const banks = (await service.app.store.connections.list(user.id)).map(
     (one) => one.institutionName,
   )
-  // An adopted session tells no names of accounts: they have that of their bank.
+  // Some accounts have the name of their bank.
   const accounts = all.filter(({ name }) => !banks.includes(name))
   assert.ok(accounts.length > 3)
   for (const path of [...paths, `/people/${user.id}`]) {
