@@ -173,7 +173,11 @@ const numbers = {
     '401(k) Rollover': null,
     'Mortgage 88-1234': 'xxxx1234',
   },
-  enablebanking: { 'Compte xxxx6769': 'xxxx6769', 'Carte Or': 'xxxx4455' },
+  enablebanking: {
+    'Compte xxxx6769': 'xxxx6769',
+    'Carte Or': 'xxxx4455',
+    'Banque des Lis': null,
+  },
 } as const
 
 test('numbers: of every account number the last four characters are shown, or nothing', async () => {
