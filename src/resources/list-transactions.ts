@@ -4,14 +4,15 @@
  */
 
 import type { z } from 'zod'
+import type { Caller } from '#auth/caller.ts'
 import { apiError } from '#contract/errors.ts'
 import { listTransactions } from '#contract/operations.ts'
 import type { Transaction } from '#contract/resources.ts'
 import { getZone } from '#kernel/time.ts'
 import { openPendingSource } from '#paging/pending-source.ts'
 import { toQueries } from '#providers/by-account.ts'
-import type { BankingAdapter, RowsQuery, TransactionPage } from '#providers/port.ts'
-import { readDateWindow } from './date-window.ts'
+import type { BankingAdapter, RowsQuery, TimeWindow, TransactionPage } from '#providers/port.ts'
+import { type DateParameters, readDateWindow } from './date-window.ts'
 import type { ReadContext, ReadOptions, ReadResult } from './read-context.ts'
 import { type RowsBody, readRows } from './read-rows.ts'
 import { findReadTarget, type Target } from './target.ts'
@@ -29,7 +30,7 @@ export function makeListTransactions(options: ReadOptions) {
     context: ReadContext,
   ): Promise<ReadResult<RowsBody<Transaction>>> => {
     const zone = getZone(context.caller.timezone)
-    const window = readDateWindow(query, { zone, now: options.clock.now(), defaultDays, maxYears })
+    const window = readTransactionsWindow(query, context.caller, options)
     const { connectionId, accountId, from, to, limit, offset, includePending = false } = query
     const toQuery = (target: Target): RowsQuery => {
       return { ...target, window, zone, userId: context.caller.userId }
@@ -68,6 +69,14 @@ export function makeListTransactions(options: ReadOptions) {
     )
   }
 }
+
+/** @throws ApiError `invalid_params` for dates that cannot be read, or reach too far. */
+export const readTransactionsWindow = (
+  dates: DateParameters,
+  { timezone }: Pick<Caller, 'timezone'>,
+  { clock }: Pick<ReadOptions, 'clock'>,
+): TimeWindow =>
+  readDateWindow(dates, { zone: getZone(timezone), now: clock.now(), defaultDays, maxYears })
 
 function bankOf(options: ReadOptions, target: Target): BankingAdapter {
   const adapter = options.adapters[target.provider]

@@ -34,6 +34,7 @@ const toCents = (text: string) => {
 async function summarize(groupBy: 'month' | 'category' | 'merchant' | 'account') {
   const data = rows.map(({ cents, ...row }) => ({ ...row, amount: toText(cents) }))
   const options = {
+    clock: { now: () => Date.parse('2026-12-31T12:00:00Z') },
     store: {
       accounts: { list: async () => accounts },
       connections: { list: async () => [{ id: connectionId, status: 'active' }] },
@@ -42,7 +43,7 @@ async function summarize(groupBy: 'month' | 'category' | 'merchant' | 'account')
   const list = (async () => ({
     body: { data, pagination: { hasMore: false } },
   })) as unknown as Parameters<typeof makeSummarizeTransactions>[1]
-  const context = { caller: { userId: 'u' } } as unknown as Parameters<
+  const context = { caller: { userId: 'u', timezone: 'UTC' } } as unknown as Parameters<
     ReturnType<typeof makeSummarizeTransactions>
   >[1]
   const query = { from: '2026-01-01', to: '2026-12-31', groupBy }

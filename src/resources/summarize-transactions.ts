@@ -13,7 +13,7 @@ import { add, compare, type Decimal, isNegative, negate, zero } from '#kernel/de
 import { type AccountId, parseUuid } from '#kernel/ids.ts'
 import { rowCeiling } from '#paging/read-on.ts'
 import type { AccountRow } from '#store/ports/accounts.ts'
-import type { makeListTransactions } from './list-transactions.ts'
+import { type makeListTransactions, readTransactionsWindow } from './list-transactions.ts'
 import type { ReadContext, ReadOptions, ReadResult } from './read-context.ts'
 import { categoryOf } from './target.ts'
 
@@ -38,6 +38,8 @@ export function makeSummarizeTransactions(
 ) {
   return async (query: SummaryQuery, context: ReadContext): Promise<ReadResult<Summary>> => {
     const { userId, reach } = context.caller
+    // The dates are judged where there is no bank to read, too.
+    readTransactionsWindow(query, context.caller, options)
     // Reading R43: an account outside is as unknown as one that does not exist.
     const accounts = withinReach(reach, await options.store.accounts.list(userId))
     const connections = await chooseConnections(options, query, { context, accounts })

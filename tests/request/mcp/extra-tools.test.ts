@@ -241,3 +241,25 @@ test('R44: an account is found by its id alone in either case of letters', async
     await sum({ ...args, accountId: account.id }),
   )
 })
+
+test('R44: dates that cannot be read are refused in the same words with and without a bank', async (t) => {
+  const { service, user } = await open(t, { MCP_EXTRA_TOOLS: 'true' })
+  const sum = async (from: string, to: string) => {
+    const args = { from, to, groupBy: 'month' }
+    const call = { name: 'summarize_transactions', arguments: args }
+    return (await ask(service, user, 'tools/call', call)).body.result
+  }
+  const ranges = [
+    ['2026-11-20', '2026-11-01'],
+    ['2026-13-01', '2026-11-01'],
+    ['2010-01-01', '2026-11-01'],
+    ['yesterday', '2026-11-01'],
+  ] as const
+  const without = await Promise.all(ranges.map(([from, to]) => sum(from, to)))
+  await service.link(user, 'healthy', 'fiskil')
+  for (const [at, [from, to]] of ranges.entries()) {
+    assert.equal(without[at].isError, true, from)
+    assert.deepEqual(without[at].structuredContent, (await sum(from, to)).structuredContent)
+  }
+  assert.equal((await sum('2026-11-01', '2026-11-20')).isError, undefined)
+})
