@@ -42,6 +42,18 @@ const lastAttempt: Derive = ({ attempts }) => {
 const countAttempts: Derive = ({ attempts }) => (Array.isArray(attempts) ? attempts.length : 0)
 
 const attempts = { attempts: countAttempts, 'last attempt': lastAttempt }
+/** What makes a key narrow, e.g. `scopes events, accounts 2`; null: it sees everything. */
+const toLimits: Derive = ({ scopes, connectionIds, accountIds, addresses }) => {
+  const lists = { connections: connectionIds, accounts: accountIds, addresses }
+  const counted = Object.entries(lists).flatMap(([name, list]) =>
+    Array.isArray(list) ? [`${name} ${list.length}`] : [],
+  )
+  return (
+    [...(Array.isArray(scopes) ? [`scopes ${scopes.join(' ')}`] : []), ...counted].join(', ') ||
+    null
+  )
+}
+
 const delivery: CommandExtras = { show: { kind: 'record', derive: attempts } }
 
 const newSecret = record('Keep the secret now: it is never shown again.')
@@ -128,15 +140,13 @@ export const commandExtras: Readonly<Partial<Record<AdminCallName, CommandExtras
   deleteUser: done('The user and all their data are deleted.'),
   createKey: record('Keep the key now: it is never shown again.'),
   listKeys: {
-    show: table('This user has no keys.', [
-      'id',
-      'name',
-      'prefix',
-      'status',
-      'createdAt',
-      'expiresAt',
-      'lastUsedAt',
-    ]),
+    show: {
+      ...table('This user has no keys.', [
+        ...['id', 'name', 'prefix', 'status', 'limits', 'createdAt', 'expiresAt', 'lastUsedAt'],
+        'formerUntil',
+      ]),
+      derive: { limits: toLimits },
+    },
   },
   revokeKey: done('The key is revoked.'),
   createProgram: record('Paste the setup token into the program: it is never shown again.'),
