@@ -7,6 +7,47 @@ import { createHmac } from 'node:crypto'
 import type { Provider } from '#contract/resources.ts'
 import type { AccountId, UserId } from '#kernel/ids.ts'
 
+type Parts = readonly (string | number | null | undefined)[]
+
+/** What equal rows have in common, and what tells them apart where they differ in anything else. */
+export interface RowLook<Row> {
+  /** In an order that never changes. */
+  readonly contentOf: (row: Row) => Parts
+  /** Equal rows are numbered by it; absent, or where it is equal too: in the order in which they come. */
+  readonly placeOf?: (row: Row) => Parts
+}
+
+/**
+ * A key for each row, in the order of the rows: its content with its number among equal ones, 1 for the
+ * first. All rows with equal contents must be given at once. The same rows have the same keys at every read.
+ */
+export function keyRows<Row>(
+  rows: readonly Row[],
+  { contentOf, placeOf = () => [] }: RowLook<Row>,
+): readonly string[] {
+  const equal = Map.groupBy(
+    rows.map((row, index) => ({ row, index, content: JSON.stringify(contentOf(row)) })),
+    ({ content }) => content,
+  )
+  const keys = new Array<string>(rows.length).fill('')
+  for (const [content, group] of equal) {
+    const ordered = group.length === 1 ? group : toFixedOrder(group, ({ row }) => placeOf(row))
+    for (const [at, { index }] of ordered.entries()) keys[index] = `${at + 1} ${content}`
+  }
+  return keys
+}
+
+function toFixedOrder<Row>(rows: readonly Row[], toPlace: (row: Row) => Parts): readonly Row[] {
+  return rows
+    .map((row) => ({ row, place: JSON.stringify(toPlace(row)) }))
+    .toSorted((one, other) => (one.place < other.place ? -1 : one.place > other.place ? 1 : 0))
+    .map(({ row }) => row)
+}
+
+/** Letters and digits without those that look alike (RFC 4648 has others): 32 of them. */
+const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
+const idLength = 26
+
 /** What a row is known by. */
 export interface RowContent {
   /** Ours, because the provider's ids of accounts change too. */
@@ -17,56 +58,12 @@ export interface RowContent {
   readonly parts: readonly string[]
 }
 
-export interface RowIdentity {
-  /**
-   * The id of the next row with this content: `<provider>_tx_` and 26 letters and digits (130 bits). Equal
-   * rows are numbered in the order in which they are given, so all rows of a day must be given to one
-   * identity, in an order that is the same at every read (`toFixedOrder`).
-   */
-  next(content: RowContent): string
-}
+/** The content for `keyRows`. */
+export const toRowContent = ({ account, day, parts }: RowContent): Parts => [account, day, ...parts]
 
-/** Letters and digits without those that look alike (RFC 4648 has others): 32 of them. */
-const alphabet = '0123456789abcdefghjkmnpqrstvwxyz'
-const idLength = 26
-
-export function makeRowIdentity(provider: Provider, userId: UserId): RowIdentity {
-  const seen = new Map<string, number>()
-  return {
-    next({ account, day, parts }) {
-      const content = JSON.stringify([account, day, ...parts])
-      const ordinal = (seen.get(content) ?? 0) + 1
-      seen.set(content, ordinal)
-      const digest = createHmac('sha256', userId).update(`${ordinal} ${content}`).digest()
-      return `${provider}_tx_${toText(digest)}`
-    },
-  }
-}
-
-type ToPlace<Row> = (row: Row) => readonly (string | number | null | undefined)[]
-
-/**
- * The same rows in an order that the provider has no part in: equal rows that differ in what is no part of
- * their identity keep their numbers at every read.
- */
-export function toFixedOrder<Row>(rows: readonly Row[], toPlace: ToPlace<Row>): readonly Row[] {
-  return rows
-    .map((row) => ({ row, place: JSON.stringify(toPlace(row)) }))
-    .toSorted((one, other) => (one.place < other.place ? -1 : one.place > other.place ? 1 : 0))
-    .map(({ row }) => row)
-}
-
-/** What `name` gives each row, in the order of the rows; it is called in the fixed order. */
-export function nameInOrder<Row, Name>(
-  rows: readonly Row[],
-  toPlace: ToPlace<Row>,
-  name: (row: Row) => Name,
-): readonly (readonly [Row, Name])[] {
-  const numbered = rows.map((row, index) => ({ row, index }))
-  return toFixedOrder(numbered, ({ row }) => toPlace(row))
-    .map(({ row, index }) => ({ index, pair: [row, name(row)] as const }))
-    .toSorted((one, other) => one.index - other.index)
-    .map(({ pair }) => pair)
+/** The public id of the row with this key: `<provider>_tx_` and 26 letters and digits (130 bits). */
+export function toTransactionId(provider: Provider, userId: UserId, key: string): string {
+  return `${provider}_tx_${toText(createHmac('sha256', userId).update(key).digest())}`
 }
 
 /** Whose pending row it is. */
@@ -86,17 +83,6 @@ export function makePendingId(
 ): string {
   const content = JSON.stringify(['pending', userId, accountId, key])
   return `pending_${toText(createHmac('sha256', secret).update(content).digest())}`
-}
-
-/** Keys of rows that have no id: all of their content, with a number among equal ones. */
-export function makeContentKeys(): (content: readonly (string | number | null)[]) => string {
-  const seen = new Map<string, number>()
-  return (content) => {
-    const text = JSON.stringify(content)
-    const ordinal = (seen.get(text) ?? 0) + 1
-    seen.set(text, ordinal)
-    return `${ordinal} ${text}`
-  }
 }
 
 /** Five bits of each of the first 26 bytes: any of them is as random as another. */

@@ -5,7 +5,7 @@
 import { parseExactJson } from '#kernel/json.ts'
 import type { AccountRef, CallContext, RowsQuery } from '../port.ts'
 import { type PendingReading, type PendingRow, untoldDates } from '../row-details.ts'
-import { makeContentKeys } from '../row-identity.ts'
+import { keyRows } from '../row-identity.ts'
 import type { AkahuClient, AkahuRequest } from './client.ts'
 import { makeDateReader } from './dates.ts'
 import { toPendingDetails } from './details.ts'
@@ -24,17 +24,22 @@ export async function readPendingRows(
   call: CallContext,
   note: Note,
 ): Promise<PendingReading> {
-  const rows: PendingRow[] = []
-  const keys = makeContentKeys()
   const accounts = new Map<unknown, AccountRef>(
     query.accounts.map((account) => [account.upstreamId, account]),
   )
   const readDate = makeDateReader(query)
-  for (const row of await readWholeList(client, query, call)) {
+  const found = (await readWholeList(client, query, call)).flatMap((row) => {
     const account = accounts.get(row._account)
-    if (account === undefined) checkStranger(row, accounts)
-    else rows.push(toPending(row, { account, readDate, note }, keys))
+    if (account !== undefined) return [toPending(row, { account, readDate, note })]
+    checkStranger(row, accounts)
+    return []
+  })
+  const contentOf = ({ row, type }: (typeof found)[number]) => {
+    const { accountId, datetime, amount, description } = row
+    return [accountId, datetime, amount, description, type]
   }
+  const keys = keyRows(found, { contentOf })
+  const rows = found.map(({ type: _type, ...row }, index) => ({ ...row, key: keys[index] ?? '' }))
   return { rows }
 }
 
@@ -81,15 +86,13 @@ function toPending(
     readonly readDate: ReturnType<typeof makeDateReader>
     readonly note: Note
   },
-  keys: ReturnType<typeof makeContentKeys>,
-): PendingRow {
+): Omit<PendingRow, 'key'> & { readonly type: string } {
   const { account, readDate, note } = shown
   const mapped = toRow(row, { account, id: '', status: 'pending', readDate, note })
   const found = readDate(row.date)
   if (found === null) throw malformed('a transaction has no date')
-  const type = typeof row.type === 'string' ? row.type : ''
   return {
-    key: keys([account.id, mapped.datetime, mapped.amount, mapped.description, type]),
+    type: typeof row.type === 'string' ? row.type : '',
     row: mapped,
     time: found.time,
     dates: untoldDates,

@@ -7,7 +7,7 @@ import { timeOfDay } from '../day-time.ts'
 import { categoryOfMerchant } from '../merchant-category.ts'
 import type { AccountRef, RowsQuery, TransactionDetails } from '../port.ts'
 import { type PendingRow, type RowSettling, untoldDates } from '../row-details.ts'
-import { makeContentKeys, makeRowIdentity, nameInOrder } from '../row-identity.ts'
+import { keyRows, toRowContent, toTransactionId } from '../row-identity.ts'
 import { malformed } from './failures.ts'
 import { type AnyRow, isReadable, type KeptRow, type UnreadableRow } from './rows.ts'
 
@@ -21,11 +21,14 @@ export function identifyRows(
   { id: account }: AccountRef,
   userId: UserId,
 ): readonly PageRow[] {
-  const identity = makeRowIdentity('enablebanking', userId)
-  const named = nameInOrder(rows, placeOf, (row) =>
-    isReadable(row) ? identity.next({ account, day: row.day, parts: row.parts }) : '',
+  const contentOf = (row: AnyRow) =>
+    isReadable(row) ? toRowContent({ account, day: row.day, parts: row.parts }) : []
+  const keys = keyRows(rows, { contentOf, placeOf })
+  return rows.map((row, index) =>
+    isReadable(row)
+      ? { ...row, id: toTransactionId('enablebanking', userId, keys[index] ?? '') }
+      : row,
   )
-  return named.map(([row, id]) => (isReadable(row) ? { ...row, id } : row))
 }
 
 /** Where a row stands among equal ones. The bank's id is last: it may be new at every read. */
@@ -95,14 +98,12 @@ export function toPendingRows(
   account: AccountRef,
   query: RowsQuery,
 ): readonly PendingRow[] {
-  const keys = makeContentKeys()
-  const named = nameInOrder(rows, placeOf, (row) =>
-    isReadable(row) ? keys([row.day, ...row.parts]) : '',
-  )
-  return named.map(([row, key]) => {
+  const contentOf = (row: AnyRow) => (isReadable(row) ? [row.day, ...row.parts] : [])
+  const keys = keyRows(rows, { contentOf, placeOf })
+  return rows.map((row, index) => {
     if (!isReadable(row)) throw malformed(row.problem)
     return {
-      key,
+      key: keys[index] ?? '',
       row: toRow(row, account, { id: '', status: 'pending' }),
       time: row.day === '' ? null : timeOf(row, query),
       dates: { ...untoldDates, valueDate: row.valued ?? null },

@@ -13,7 +13,7 @@ import {
   type RowSettling,
   untoldDates,
 } from '../row-details.ts'
-import { makeContentKeys, makeRowIdentity, nameInOrder, toFixedOrder } from '../row-identity.ts'
+import { keyRows, toRowContent, toTransactionId } from '../row-identity.ts'
 import { isPending, readRows, type WireAccount, type WireRow } from './account-set.ts'
 import { malformed } from './failures.ts'
 
@@ -53,15 +53,18 @@ export async function identifyRows(
   userId: UserId,
   { start, end }: WindowBounds,
 ): Promise<readonly IdentifiedRow[]> {
-  const identity = makeRowIdentity('simplefin', userId)
   const rows: IdentifiedRow[] = []
   for (const [ref, account] of accounts) {
     const settled = readRows(account).filter(
       (row) => !isPending(row) && row.posted >= start && (end === null || row.posted < end),
     )
-    for (const row of toFixedOrder(settled, placeOf)) {
+    const contentOf = (row: WireRow) => {
       const parts = [readAmount(row), account.currency, row.description ?? '', row.memo ?? '']
-      const id = identity.next({ account: ref.id, day: utcDay(row.posted), parts })
+      return toRowContent({ account: ref.id, day: utcDay(row.posted), parts })
+    }
+    const keys = keyRows(settled, { contentOf, placeOf })
+    for (const [index, row] of settled.entries()) {
+      const id = toTransactionId('simplefin', userId, keys[index] ?? '')
       if (rows.push({ ...row, account: account.id, id }) % rowsPerTurn === 0) await nextTurn()
     }
   }
@@ -140,24 +143,26 @@ export function toPendingRows(
   accounts: readonly (readonly [AccountRef, WireAccount])[],
   query: RowsQuery,
 ): readonly PendingRow[] {
-  const keys = makeContentKeys()
-  return accounts.flatMap(([ref, account]) =>
-    nameInOrder(readRows(account).filter(isPending), placeOf, (row) => {
-      const { description, memo } = row
-      return keys([account.id, timeOfPending(row), readAmount(row), description ?? '', memo ?? ''])
-    }).map(([row, key]): PendingRow => {
+  return accounts.flatMap(([ref, account]) => {
+    const rows = readRows(account).filter(isPending)
+    const contentOf = (row: WireRow) => [
+      ...[account.id, timeOfPending(row), readAmount(row), row.description ?? ''],
+      row.memo ?? '',
+    ]
+    const keys = keyRows(rows, { contentOf, placeOf })
+    return rows.map((row, index): PendingRow => {
       const at = timeOfPending(row)
       const date = at === null ? '' : dayOf(at, query.zone)
       return {
-        key,
+        key: keys[index] ?? '',
         row: toRow(row, ref, { id: '', status: 'pending', date }),
         time: at === null ? null : timeOf({ posted: at }, query),
         dates: untoldDates,
         isForeign: false,
         details: toPendingDetails(row, ref),
       }
-    }),
-  )
+    })
+  })
 }
 
 const timeOfPending = ({ transacted_at: made, posted }: WireRow): number | null =>
