@@ -12,7 +12,12 @@ test('R43: the list of keys says which are narrow, and until when a former secre
   }
   const { show } = commandExtras.listKeys ?? {}
   assert.ok(show !== undefined)
-  const text = render(show, { data: [{ id: 'k1', ...wide }, { id: 'k2', ...narrow }] })
+  const text = render(show, {
+    data: [
+      { id: 'k1', ...wide },
+      { id: 'k2', ...narrow },
+    ],
+  })
   const [, first = '', second = ''] = text.split('\n')
   assert.doesNotMatch(first, /scopes|connections/)
   assert.match(second, /scopes events accounts, connections 1, addresses 2 .*2026-11-28T00:00/)
