@@ -60,7 +60,7 @@ ${renderPasskeys(options)}
 ${renderFactor(options)}
 ${renderSessions(options)}
 <h2>Your data</h2>
-<p class="downloads">${icon('download')}Your money is not stored here, and the activity has a download of its own. Everything else about you, without secrets: <a href="/settings/download" download>JSON</a></p>
+<p class="downloads">${icon('download')}<a href="/settings/download" download>Download everything about you</a> as JSON, without secrets. Your money is not stored here, and the activity has a download of its own.</p>
 <h2>Delete account</h2>
 <p><a href="/settings/delete">Delete the account</a> with all its keys and connections.</p>`
 }
