@@ -5,10 +5,13 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
+import { byOperator } from '#contract/actor.ts'
+import type { SyncedEvent } from '#contract/events.ts'
 import { type KeyScope, keyScopes } from '#contract/key-scopes.ts'
 import { operations } from '#contract/operations.ts'
 import type { Account, Connection, Transaction } from '#contract/resources.ts'
 import { listTools } from '#contract/tool-descriptions.ts'
+import type { ConnectionId } from '#kernel/ids.ts'
 import { callTool, post, toolCall } from '#tests/support/agent.ts'
 import {
   type Answer,
@@ -22,6 +25,10 @@ let service: Service
 let user: ServiceUser
 let connections: readonly Connection[]
 let accounts: readonly Account[]
+/** The cursor before the events, and all of them as the full key sees them. */
+let begin: string
+let events: readonly SyncedEvent[]
+const connectionOf = new Map<string, string>()
 before(async () => {
   service = await startService()
   user = await service.createUser()
@@ -31,6 +38,13 @@ before(async () => {
   connections = (await service.get('/v1/connections', user)).body.data
   accounts = (await service.get('/v1/accounts?limit=200', user)).body.data
   assert.ok(connections.length >= 4 && accounts.length >= 8)
+  begin = (await service.get('/v1/events', user)).body.next
+  for (const { id } of connections) {
+    await service.app.syncs.runSync(byOperator, id as ConnectionId)
+    events = await listEvents(user)
+    for (const event of events) if (!connectionOf.has(event.id)) connectionOf.set(event.id, id)
+  }
+  assert.ok(events.length >= connections.length)
 })
 after(() => service.close())
 
@@ -157,6 +171,18 @@ async function checkRows({ path, key, world }: Rows, connection: Connection): Pr
     assert.deepEqual(narrow.body.data, rows, `${path} ${name}`)
     if (path !== '/v1/holdings') assert.equal(narrow.body.pagination.total, rows.length)
   }
+  if (path === '/v1/transactions' && full.status === 200) {
+    const [all, seenRows] = await Promise.all(
+      [user, key].map(
+        async (as) => (await get(`${name + from}&includePending=true`, as)).body.data,
+      ),
+    )
+    const ids = new Set(own.map(({ id }) => id))
+    assert.deepEqual(
+      seenRows,
+      (all as Transaction[]).filter(({ accountId }) => ids.has(accountId)),
+    )
+  }
   for (const account of of) {
     const asked = `${name}&accountId=${account.id}${from}`
     const nothing = `${name}&accountId=${unknown}${from}`
@@ -165,6 +191,45 @@ async function checkRows({ path, key, world }: Rows, connection: Connection): Pr
     assert.deepEqual(seen(await get(asked, key)), seen(expected), asked)
     if (!isOwn) assert.equal(expected.body.error.code, 'account_not_found')
   }
+}
+
+async function listEvents(as: ServiceUser): Promise<readonly SyncedEvent[]> {
+  const found: SyncedEvent[] = []
+  for (let after = begin; ; ) {
+    const { status, body } = await service.get(`/v1/events?limit=2&after=${after}`, as)
+    assert.equal(status, 200)
+    if (body.data.length === 0 && body.next === after) return found
+    found.push(...body.data)
+    after = body.next
+  }
+}
+
+/** Events of hidden connections and kinds do not exist, and rows of hidden accounts are in none. */
+async function checkEvents(key: ServiceUser, world: World): Promise<void> {
+  const ids = new Set(world.accounts.map(({ id }) => id as string))
+  const isOwn = ({ account_id: id }: { readonly account_id: string }) => ids.has(id)
+  const kinds = { 'transactions.synced': 'transactions', 'trades.synced': 'trades' } as const
+  const seenIds = new Set(world.connections.map(({ id }) => id as string))
+  const own = events.filter(
+    ({ id, type }) => world.has(kinds[type]) && seenIds.has(connectionOf.get(id) ?? ''),
+  )
+  const narrow = await listEvents(key)
+  const shown = new Map(narrow.map((event) => [event.id, event]))
+  assert.equal(shown.size, narrow.length)
+  for (const { id, data, metadata } of own) {
+    const [news, updated] = [data.new.filter(isOwn), data.updated.filter(isOwn)]
+    const event = shown.get(id)
+    shown.delete(id)
+    if (event === undefined) {
+      assert.ok(news.length + updated.length === 0 && metadata.chunk > 1, id)
+      continue
+    }
+    assert.deepEqual([event.data.new, event.data.updated], [news, updated])
+    assert.ok(event.metadata.new_count >= news.length)
+    const isCut = news.length < data.new.length
+    if (isCut) assert.equal(event.metadata.new_count, news.length)
+  }
+  assert.deepEqual([...shown.keys()], [], 'nothing else is shown')
 }
 
 /** The agents' tools answer a narrow key as REST does, and all six are listed. */
@@ -189,6 +254,7 @@ async function checkTools(key: ServiceUser, world: World): Promise<void> {
 }
 
 async function checkWorld(limits: NarrowLimits): Promise<void> {
+  service.clock.advance(35 * 60_000)
   const key = await addNarrowKey(service, user, limits)
   const world = filter(limits)
   for (const { path, keyScope } of operations) {
@@ -203,6 +269,7 @@ async function checkWorld(limits: NarrowLimits): Promise<void> {
       if (world.has(scope)) await checkRows({ path, key, world }, connection)
     }
   }
+  if (world.has('events')) await checkEvents(key, world)
   await checkTools(key, world)
 }
 

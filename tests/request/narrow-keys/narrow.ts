@@ -19,8 +19,10 @@ export async function addNarrowKey(
   const { id, store } = { id: user.id, store: app.store }
   const made = await app.actions.createKey(byOperator, id, limits)
   // Twenty are active at most, and a test makes many.
-  for (const { id: keyId, revokedAt } of (await store.keys.list(id)).slice(18)) {
-    if (revokedAt === null && keyId !== user.keyId) await store.keys.revoke(keyId, clock.now())
-  }
+  const kept = [user.keyId, made.row.id]
+  const others = (await store.keys.list(id)).filter(
+    (row) => row.revokedAt === null && !kept.includes(row.id),
+  )
+  for (const { id: keyId } of others.slice(16)) await store.keys.revoke(keyId, clock.now())
   return { id, key: made.key, keyId: made.row.id }
 }
