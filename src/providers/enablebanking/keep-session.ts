@@ -74,8 +74,10 @@ export async function adoptSession(
   const accounts = await Promise.all(
     listed.map(async (account) => {
       const known = pairs.get(account)
-      if (known !== undefined) return { ...known, ...identify(account, known) }
-      return askKept(reach, { application, bank, account }, call)
+      // Null: it was adopted when nothing could be asked.
+      const isTold = known !== undefined && known.type !== null
+      if (isTold) return { ...known, ...identify(account, known) }
+      return askKept(reach, { application, bank, account, known }, call)
     }),
   )
   const session: KeptSession = {
@@ -94,30 +96,35 @@ export async function adoptSession(
  */
 async function askKept(
   reach: Reach,
-  of: { readonly application: Application; readonly bank: Bank; readonly account: Hashed },
+  of: {
+    readonly application: Application
+    readonly bank: Bank
+    readonly account: Hashed
+    readonly known: KeptAccount | undefined
+  },
   call: CallContext,
 ): Promise<KeptAccount> {
-  const { application, bank, account } = of
-  const { uid } = account
-  const id = nameAccount(account.identification_hash)
-  const calls = nameCalls({ upstreamUserId: nameBank(application, bank) }, { id })
+  const { application, bank, account, known } = of
+  const own = identify(account, known)
+  const calls = nameCalls({ upstreamUserId: nameBank(application, bank) }, own)
   const headers = toPsuHeaders(call, bank.requiredHeaders)
-  if (!uid || (headers === null && !(await reach.throttle(call, calls)).allowed))
-    return toBare(account)
+  const mayAsk =
+    own.uid !== null && (headers !== null || (await reach.throttle(call, calls)).allowed)
+  if (own.uid === null || !mayAsk) return { ...untold, ...own }
   const request = {
     method: 'GET',
     route: '/accounts/{id}/details',
-    target: `/accounts/${encodeURIComponent(uid)}/details`,
+    target: `/accounts/${encodeURIComponent(own.uid)}/details`,
     headers: headers ?? {},
     isCountedByDay: true,
   } as const
   try {
     const told = readBody(WireAccount, await reach.client.send(application, request, call))
-    return toKept({ ...told, ...account }, undefined)
+    return toKept({ ...told, ...account }, known)
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error
     reach.note(`the details of an account were not told: ${error.failure.kind}`)
-    return toBare(account)
+    return { ...untold, ...own }
   }
 }
 
@@ -179,10 +186,7 @@ function identify(account: Hashed, known: KeptAccount | undefined) {
 }
 
 /** Of an account of which the bank tells nothing now: it has the bank's name. */
-function toBare(account: Hashed): KeptAccount {
-  const untold = { name: null, type: null, tail: null, currency: null, holder: null }
-  return { ...untold, ...identify(account, undefined) }
-}
+const untold = { name: null, type: null, tail: null, currency: null, holder: null } as const
 
 function toKept(account: WireAccount, known: KeptAccount | undefined): KeptAccount {
   const name = account.details || account.product || null

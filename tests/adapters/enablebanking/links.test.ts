@@ -289,6 +289,18 @@ test('where the calls of the day are used up, an adopted session is asked nothin
     found.accounts?.map(({ name, type, assumed }) => [name, type, assumed]),
     Array.from({ length: 3 }, () => ['Pankki Kaarna', 'other', ['name', 'type']]),
   )
+  // The same session again, when they may be asked.
+  ground.clock.ms += dayMs
+  const session = toSessionId(demoApplication.id, 'healthy')
+  const again = await ground.adapter.identify(own({ session }), call, [login])
+  const { found: later } = await refsOf(ground, toLogin(again))
+  assert.deepEqual(
+    later.accounts?.map(({ name, upstreamId }) => [name, upstreamId]),
+    ['Käyttötili', 'Säästötili', 'Kaarna Credit'].map((name, index) => [
+      name,
+      found.accounts?.[index]?.upstreamId,
+    ]),
+  )
 })
 
 test('an account whose details the bank refuses is adopted all the same', async () => {
