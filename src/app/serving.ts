@@ -27,7 +27,7 @@ export async function openServing(options: AssemblyOptions): Promise<Serving> {
   const authorization = await openAuthorization(options)
   const unknownPage = await makeUnknownPage({
     plansAreSold: sellsPlans(config.plans),
-    isSandbox: options.madeUpPeople != null,
+    isSandbox: options.madeUpPeople !== undefined,
   })
   const reads = assembleReading({ ...options, unknownPage, tokens: authorization.tokens })
   const sessions = makeSessions({ store, clock })

@@ -25,7 +25,7 @@ import {
   readSecret,
   writeSecret,
 } from './secret.ts'
-import { type NewSession, readBody, type Session, WireAccount } from './wire.ts'
+import { DetailsBody, type NewSession, readBody, type Session, type WireAccount } from './wire.ts'
 
 /** A session that was opened just now, with everything that the bank tells once. */
 export async function keepNewSession(
@@ -119,7 +119,7 @@ async function askKept(
     isCountedByDay: true,
   } as const
   try {
-    const told = readBody(WireAccount, await reach.client.send(application, request, call))
+    const told = readBody(DetailsBody, await reach.client.send(application, request, call))
     return toKept({ ...told, ...account }, known)
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error

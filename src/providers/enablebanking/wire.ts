@@ -49,10 +49,19 @@ export const WireAccount = z.object({
   currency: optionalText,
 })
 export type WireAccount = z.output<typeof WireAccount>
+/** What is asked of one account: its session says already which it is. */
+export const DetailsBody = WireAccount.omit({
+  uid: true,
+  identification_hash: true,
+  identification_hashes: true,
+})
+
+/** Of one session: people have a few accounts at a bank, and each may be a call. */
+const mostAccounts = 500
 
 export const NewSessionBody = z.object({
   session_id: z.string().min(1).max(200),
-  accounts: z.array(WireAccount),
+  accounts: z.array(WireAccount).max(mostAccounts),
   aspsp: Bank,
   psu_type: optionalText,
   access: z.object({ valid_until: optionalText }).nullish(),
@@ -61,7 +70,7 @@ export type NewSession = z.output<typeof NewSessionBody>
 
 export const SessionBody = z.object({
   status: text,
-  accounts: z.array(text).nullish(),
+  accounts: z.array(text).max(mostAccounts).nullish(),
   accounts_data: z
     .array(
       z.object({
@@ -70,6 +79,7 @@ export const SessionBody = z.object({
         identification_hashes: z.array(z.string().max(4096)).nullish(),
       }),
     )
+    .max(mostAccounts)
     .nullish(),
   aspsp: Bank,
   psu_type: optionalText,

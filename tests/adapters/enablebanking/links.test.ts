@@ -303,6 +303,41 @@ test('where the calls of the day are used up, an adopted session is asked nothin
   )
 })
 
+test('details that do not repeat which account it is are taken; a session with too many accounts is not', async () => {
+  await using ground = await makeGround()
+  const { server } = ground
+  server.addFault({
+    when: ({ path }) => path.endsWith('/details'),
+    does: {
+      kind: 'edit',
+      edit: (reply) => ({ ...reply, body: { details: 'Konto', cash_account_type: 'CACC' } }),
+    },
+  })
+  const { found } = await refsOf(ground, await adopt(ground, 'healthy'))
+  assert.deepEqual(
+    found.accounts?.map(({ name }) => name),
+    ['Konto', 'Konto', 'Konto'],
+  )
+  server.clearFaults()
+  const calls = ground.bankCalls().length
+  const accounts = Array.from({ length: 501 }, (_one, at) => ({
+    uid: `u${at}`,
+    identification_hash: `h${at}`,
+  }))
+  server.addFault({
+    when: ({ path }) => path.startsWith('/sessions/'),
+    does: {
+      kind: 'edit',
+      edit: (reply) => ({
+        ...reply,
+        body: { ...(reply.body as object), accounts_data: accounts },
+      }),
+    },
+  })
+  assert.equal((await failureOf(adopt(ground, 'twins'))).kind, 'malformed')
+  assert.equal(ground.bankCalls().length, calls)
+})
+
 test('an account whose details the bank refuses is adopted all the same', async () => {
   await using ground = await makeGround()
   ground.server.addFault({
