@@ -38,7 +38,8 @@ export async function addProven(
   }
   const { plan, status, legacyUntil, grandfathered } = former ?? neverSet
   const user = await tx.users.create({
-    ...{ email: former?.email ?? email, name, passwordHash, timezone },
+    // As it was proven, not as a stranger spelled it: mails to the account go there.
+    ...{ email, name, passwordHash, timezone },
     ...{ plan, status, legacyUntil, grandfathered },
     ...{ createdAt: at, emailConfirmedAt: at },
   })

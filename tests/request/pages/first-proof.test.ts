@@ -271,6 +271,15 @@ async function assertGone(stage: Stage, former: UserRow): Promise<void> {
   assert.notEqual(await store.users.find(id, { deleting: true }), null)
 }
 
+test('the account has its address as it was proven, not as a stranger spelled it', async () => {
+  const stage = newStage()
+  const { email } = stage
+  await invite(stage)
+  await signUp({ ...stage, email: email.toUpperCase() })
+  await accept(stage)
+  assert.equal((await userOf(stage))?.email, email)
+})
+
 test('the sweep deletes the accounts of strangers, here and at the providers', async () => {
   const { store, connections } = world.service.app
   world.service.clock.advance(6 * 60_000)
