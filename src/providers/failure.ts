@@ -69,3 +69,15 @@ export class UpstreamError extends Error {
     this.failure = failure
   }
 }
+
+/** The failure behind an error, which may be the cause of a public one; null: the provider did not fail. */
+export function findFailure(error: unknown): UpstreamFailure | null {
+  if (error instanceof UpstreamError) return error.failure
+  return error instanceof Error && error.cause !== undefined ? findFailure(error.cause) : null
+}
+
+/** What the provider says of one account, and may go on saying for ever, while others can be read. */
+export function isOfAccount(error: unknown): boolean {
+  const kind = findFailure(error)?.kind
+  return kind === 'account_gone' || kind === 'preparing' || kind === 'rejected'
+}

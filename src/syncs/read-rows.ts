@@ -10,7 +10,7 @@ import { type Millis, toMicros, type Zone } from '#kernel/time.ts'
 import { type PageRow, readEvery } from '#paging/read-every.ts'
 import { toQueries } from '#providers/by-account.ts'
 import { doubtEmpty } from '#providers/doubt-empty.ts'
-import { UpstreamError } from '#providers/failure.ts'
+import { isOfAccount, UpstreamError } from '#providers/failure.ts'
 import type {
   AccountRef,
   Adapter,
@@ -160,20 +160,13 @@ async function readEach(
     try {
       await read(query)
     } catch (error) {
-      if (!isRefusedAlone(error)) throw error
+      if (!isOfAccount(error)) throw error
       refused.push({ query, error })
     }
   }
   const [first] = refused
   if (first !== undefined && refused.length === queries.length) throw first.error
   return refused.flatMap(({ query }) => query.accounts.map(({ id }) => id))
-}
-
-/** What the provider says of one account, and may go on saying for ever. */
-function isRefusedAlone(error: unknown): boolean {
-  if (!(error instanceof UpstreamError)) return false
-  const { kind } = error.failure
-  return kind === 'account_gone' || kind === 'preparing' || kind === 'rejected'
 }
 
 /** A reader that waits for a limit of calls. */

@@ -9,6 +9,8 @@ import * as operations from '#contract/operations.ts'
 import type { Account, Balance, Connection, Holding, Pagination } from '#contract/resources.ts'
 import { type Answer, type Gate, GateError } from '#gate/gate.ts'
 import type { Decimal } from '#kernel/decimal.ts'
+import { findFailure } from '#providers/failure.ts'
+import { readHoldingsByAccount } from '#resources/holdings-by-account.ts'
 import { sumHoldings, valuePosition } from '#resources/position-value.ts'
 import { ClientDisconnected } from '../client.ts'
 import { toApiError } from '../refusal.ts'
@@ -229,13 +231,21 @@ const maxEmptyWindows = 20
 
 async function readBroker(group: Group): Promise<AccountReading[]> {
   const { ask, connection, own, problems } = group
-  const query = { connectionId: connection.id }
+  const ids = own.map(({ id }) => id)
   const found = await attempt(group, connection, () =>
-    ask<{ data: Holding[] }>(operations.listHoldings, query),
+    readHoldingsByAccount(ids, async (accountId) => {
+      const query = { connectionId: connection.id, accountId }
+      return (await ask<{ data: Holding[] }>(operations.listHoldings, query)).data
+    }),
   )
   if (found === null) return []
   return own.flatMap((account): AccountReading[] => {
-    const holdings = found.data.filter(({ accountId }) => accountId === account.id)
+    const read = found.get(account.id)
+    if (read === undefined || read.kind === 'failed') {
+      problems.push(toAccountProblem(account, read?.error))
+      return []
+    }
+    const { holdings } = read
     const currentBalance = sumHoldings(holdings, account.currency)
     if (currentBalance === null) {
       const isForeign = holdings.some(({ currency }) => currency !== account.currency)
@@ -259,6 +269,13 @@ async function readBroker(group: Group): Promise<AccountReading[]> {
       },
     ]
   })
+}
+
+/** What is not ready is read later; what is refused is not. */
+function toAccountProblem(account: Account, error: unknown): RawProblem {
+  return findFailure(error)?.kind === 'preparing'
+    ? { kind: 'account', account }
+    : { kind: 'absent', account, what: 'the provider does not give its positions' }
 }
 
 /** Null: it failed, and the problem is noted. Plans without brokerage do not see those accounts at all. */

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { type KeyId, newId } from '#kernel/ids.ts'
 import { fiskilRow, plantFiskil } from '#tests/request/list-transactions/planted.ts'
+import { linkBroker, position } from '#tests/support/broker.ts'
 import { type PagesWorld, startPages } from './world.ts'
 
 let world: PagesWorld
@@ -76,6 +77,21 @@ test('a provider that hangs delays the page for one timeout, and is named at its
   assert.match(text, /It could not be read now/)
   assert.ok(amountsOf(text).length > 0, 'the other provider is shown')
   assert.match(text, /<strong>Not whole\.<\/strong>/)
+})
+
+test('an account of a broker that is not ready is said to be prepared, and keeps no other from being shown', async () => {
+  const person = await world.addPerson()
+  const user = { id: person.id, key: '', keyId: newId<KeyId>() }
+  const waiting = { name: 'Margin', holdingsSynced: false }
+  const full = { positions: [position()] }
+  const { accounts } = await linkBroker(world.service, user, [full, full, waiting])
+  const jar = await world.enter(person)
+  const { text } = await jar.get('/money?show=1')
+  assert.deepEqual(amountsOf(text), ['200', '100', '100'])
+  assert.match(text, /<strong>Not whole\.<\/strong>/)
+  const [, , margin] = accounts
+  const alone = await jar.get(`/money/${margin?.id}?show=1`)
+  assert.match(alone.text, /SnapTrade is still preparing these data/)
 })
 
 test('who presses too often is told when to try again, and nothing looks like an amount', async () => {

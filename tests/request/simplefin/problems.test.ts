@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { linkBroker, position } from '#tests/support/broker.ts'
 import { openAccess, openWorld } from './world.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: clients read fields without types.
@@ -50,4 +51,31 @@ test('a Developer plan sees its banks, and brokerage accounts are absent without
   assert.deepEqual([answer.errors, answer.errlist], [[], []])
   assert(answer.accounts.length > 0)
   assert(answer.accounts.every((one: Any) => one.holdings === undefined))
+})
+
+test('an account of a broker that is not ready or not shared is named, and keeps no other from being shown', async (t) => {
+  const world = await openWorld(t, { providers: [] })
+  const full = { positions: [position()] }
+  const broker = await linkBroker(world.service, world.user, [
+    ...[full, full],
+    { name: 'Margin', holdingsSynced: false },
+    { name: 'Shut', holdingsUnavailable: true },
+  ])
+  const access = await openAccess(world)
+  const answer = await world.accounts(access, '?version=2')
+  const sums = answer.accounts.map(({ name, balance }: Any) => [name, balance])
+  assert.deepEqual(sums, [
+    ['Account 0', '100.00'],
+    ['Account 1', '100.00'],
+  ])
+  const [one, , margin, shut] = broker.accounts
+  assert.deepEqual(
+    answer.errlist.map(({ code, account_id }: Any) => [code, account_id]),
+    [
+      ['act.failed', margin?.id],
+      ['act.missingdata', shut?.id],
+    ],
+  )
+  const alone = await world.accounts(access, `?account=${one?.id}`)
+  assert.deepEqual([alone.accounts.length, alone.errors], [1, []])
 })

@@ -8,6 +8,7 @@ import type { Balance, Holding } from '#contract/resources.ts'
 import type { Decimal } from '#kernel/decimal.ts'
 import type { AccountId } from '#kernel/ids.ts'
 import { factsOf } from '#providers/all-facts.ts'
+import { readHoldingsByAccount } from '#resources/holdings-by-account.ts'
 import type { AccountRow } from '#store/ports/accounts.ts'
 import type { Asked, OwnReads } from './own-reads.ts'
 import { sumWorth, type Worth } from './sums.ts'
@@ -108,9 +109,17 @@ function toBroker(reads: OwnReads, connectionId: string, accounts: readonly Acco
     asked,
     accounts,
     async read() {
-      const { body } = await reads.ask<{ data: Holding[] }>(asked)
-      const byAccount = Map.groupBy(body.data, ({ accountId }) => accountId)
-      return ({ id }) => ({ kind: 'broker', worth: sumWorth(byAccount.get(id) ?? []) })
+      const ids = accounts.map(({ id }) => id)
+      const found = await readHoldingsByAccount(ids, async (accountId) => {
+        const one = { ...asked, query: { ...asked.query, accountId } }
+        return (await reads.ask<{ data: Holding[] }>(one, accountId === null)).body.data
+      })
+      return ({ id }) => {
+        const read = found.get(id)
+        if (read === undefined) return { kind: 'untold' }
+        if (read.kind === 'failed') return toFailed(read.error)()
+        return { kind: 'broker', worth: sumWorth(read.holdings) }
+      }
     },
   }
 }

@@ -1,6 +1,7 @@
 /** Why something could not be read, at the place where it would stand, and what to do. Pure. */
 import type { ApiError } from '#contract/errors.ts'
 import { factsOf } from '#providers/all-facts.ts'
+import { findFailure } from '#providers/failure.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import { foreignText, type Html, html } from '../html.ts'
 
@@ -25,6 +26,8 @@ export function describeFailure(error: ApiError, provider: ConnectionRow['provid
       return 'It failed because of a mistake of this server, which was logged.'
     case 'provider_unavailable':
     case 'upstream_breaker_open':
+      if (findFailure(error)?.kind === 'preparing')
+        return `${name} is still preparing these data. Try again later.`
       return `${name} or the institution did not answer. Try again shortly.`
     default:
       return foreignText([error.message, ...(error.details ?? [])].join('; '), 300)
