@@ -109,7 +109,7 @@ async function share(
       return bodies.set(nameBody(owner, name), { body, truncated: false }, ttlMs, owner)
     }),
   )
-  // With a body that cannot be shared the pages from there on stay in this process.
+  // With a body that cannot be shared the new pages stay in this process.
   if (isStored.includes(false)) return true
   const bytes = encode({ facts, expiresAt: held.expiresAt, lists } satisfies StoredSnapshot)
   const result = await snapshots.save(key, { expected: held.version, bytes, ttlMs })

@@ -46,13 +46,14 @@ test('R19: requests of one query at the same time read each page once', async ()
 })
 
 test('R18: of two processes that read at the same time one uses the pages of the other', async () => {
-  const { rows, stage } = makeScene(12)
+  const { world, rows, stage } = makeScene(12)
   const shared = makeSharedMemory()
   const [one, two] = [stage.open({ shared }), stage.open({ shared })]
   assert.deepEqual(await Promise.all([stage.ids(one, 0, 4), stage.ids(two, 0, 5)]), [
     idsOf(0, 4),
     idsOf(0, 5),
   ])
+  assert.equal(world.reads.length, 2 * 3, 'each read its pages once')
   rows.splice(0, 2)
   assert.deepEqual(await stage.ids(one, 4, 4), idsOf(4, 8))
   assert.deepEqual(await stage.ids(two, 5, 4), idsOf(5, 9))

@@ -52,3 +52,26 @@ test('R10: a walk of an epoch that has passed is refused where the accounts or t
   assert.deepEqual(await stage.ids(process, 4, 4), idsOf(4, 8))
   assert.deepEqual(await stage.ids(process, 0, 4), idsOf(0, 4))
 })
+
+test('R10: a walk of an epoch that has passed never begins a generation over the present one, but over a broken one', async () => {
+  const { rows, stage, process, slow, release } = beginSlowly(20, 6)
+  stage.epoch = 2
+  assert.deepEqual(await stage.ids(process, 0, 4), idsOf(0, 4))
+  rows.shift()
+  release()
+  await assert.rejects(slow, { name: 'UpstreamError' })
+  assert.deepEqual(await stage.ids(process, 0, 4), idsOf(1, 5))
+
+  const late = beginSlowly(20, 6)
+  late.stage.epoch = 2
+  await late.stage.ids(late.process, 0, 4)
+  late.rows.shift()
+  late.stage.epoch = 3
+  await assert.rejects(late.stage.ids(late.process, 4, 4), /the list changed/)
+  late.release()
+  const window = await late.slow
+  assert.deepEqual(
+    window.rows.map(({ row }) => row.id),
+    idsOf(1, 7),
+  )
+})

@@ -14,6 +14,8 @@ export interface QueryStage {
   /** How often a doubted end was to be confirmed; set `confirm` to answer. */
   doubts: number
   confirm: () => Promise<void>
+  /** Awaited before a list that has changed gets a new epoch. */
+  outdate: () => Promise<void>
   readonly pageCap: number | null
   /** Makes a process. */
   open(options?: { readonly shared?: SharedPlace; readonly maxBytes?: number }): Windows
@@ -39,6 +41,7 @@ export function makeStage(
     facts: '',
     doubts: 0,
     confirm: async () => undefined,
+    outdate: async () => undefined,
     pageCap: options.pageCap ?? null,
     open: ({ shared, maxBytes = 1e6 } = {}) =>
       openWindows({ maxBytes, clock: { now: () => stage.now }, shared: shared ?? null }),
@@ -59,6 +62,7 @@ export function makeStage(
           return stage.confirm()
         },
         onListChanged: async () => {
+          await stage.outdate()
           stage.epoch += 1
         },
       }),
