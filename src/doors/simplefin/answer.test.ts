@@ -62,6 +62,7 @@ test('positions have all nine keys, an exact value, and the cost as a total', ()
   const answer = makeAnswer(
     {
       connections: [connection],
+      accounts: [account],
       readings: [
         {
           account,
@@ -163,6 +164,30 @@ test('accounts of equal names have their last digits, and a type that clients re
       'Rainy Day Savings',
     ],
   )
+})
+
+test('an account has one name, whichever accounts are asked for or can be read, in problems too', () => {
+  const other = { ...account, id: 'a2', accountNumber: 'xxxx9999' } as Account
+  const reading = {
+    account,
+    connection,
+    balance: { currentBalance: '1' as Decimal, availableBalance: null },
+    rows: [],
+    holdings: [],
+  }
+  const answer = makeAnswer(
+    {
+      connections: [connection],
+      accounts: [account, other],
+      readings: [reading],
+      problems: [{ kind: 'account', account: other }],
+      cache: 'HIT',
+    },
+    { root: 'https://t.example/simplefin', now: 0, start: null, end: null, notes: [] },
+  )
+  const { accounts, errors } = JSON.parse(Buffer.concat(answer).toString())
+  assert.equal(accounts[0].name, 'Shares 4321')
+  assert.deepEqual(errors, ['Harbour Brokers: Shares 9999 cannot be read at the moment'])
 })
 
 test('amounts have at least two decimals and keep what they have; texts of banks hold no tags and no control characters', () => {

@@ -25,13 +25,14 @@ export interface AnswerFacts {
 export function makeAnswer(reading: AccountsReading, facts: AnswerFacts): readonly Uint8Array[] {
   const { connections, readings } = reading
   const organizations = toOrganizations(connections)
-  const names = nameAccounts(readings.map(({ account }) => account))
+  // Of all accounts: a name must not depend on which ones are asked for, or can be read.
+  const names = nameAccounts(reading.accounts)
   const accounts = readings.flatMap((one) => {
     const org = organizations.get(one.connection.id)
     return org === undefined ? [] : [toAccount(one, { org, names, facts })]
   })
   const problems = [
-    ...reading.problems.flatMap((problem) => toProblem(problem, organizations)),
+    ...reading.problems.flatMap((problem) => toProblem(problem, { organizations, names })),
     ...facts.notes.map((text) => ({ kind: 'note', text }) as const),
   ]
   const { errors, errlist } = sayProblems(problems)
@@ -73,8 +74,12 @@ function toAccount(
     .toSorted((one, other) => other.posted - one.posted)
     .map(({ text }, index) => (index === 0 ? text.subarray(1) : text))
   const listed = holdings.map(({ holding, value }) => toHolding(holding, value, balanceAt))
-  const close = connection.category === 'banking' ? ']}' : `],"holdings":${JSON.stringify(listed)}}`
-  return [toBytes(`${toOpen(head)},"transactions":[`), ...joinNeighbours(shown), toBytes(close)]
+  return [
+    toBytes(`${toOpen(head)},"transactions":[`),
+    ...joinNeighbours(shown),
+    // A bank's account has none, and clients go through the list without asking whether it is there.
+    toBytes(`],"holdings":${JSON.stringify(listed)}}`),
+  ]
 }
 
 /** Days that follow each other in one array are one part. */
@@ -97,16 +102,23 @@ function joinNeighbours(texts: readonly Uint8Array[]): readonly Uint8Array[] {
 
 function toProblem(
   problem: RawProblem,
-  organizations: ReadonlyMap<string, Organization>,
+  {
+    organizations,
+    names,
+  }: {
+    readonly organizations: ReadonlyMap<string, Organization>
+    readonly names: ReadonlyMap<string, string>
+  },
 ): readonly Problem[] {
-  if (problem.kind === 'note') return [problem]
+  if (problem.kind === 'note' || problem.kind === 'unknown') return [problem]
   if ('connectionId' in problem) {
     const institution = organizations.get(problem.connectionId)?.name
     return institution === undefined ? [] : [{ ...problem, institution }]
   }
   const { account } = problem
   const institution = organizations.get(account.connectionId)?.name ?? ''
-  const named = { accountId: account.id, account: cleanText(account.name), institution }
+  const name = names.get(account.id) ?? cleanText(account.name)
+  const named = { accountId: account.id, account: name, institution }
   return [
     problem.kind === 'account'
       ? { kind: 'account', ...named }

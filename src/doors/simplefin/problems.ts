@@ -23,6 +23,8 @@ export type Problem =
       readonly institution: string
       readonly what: string
     }
+  /** What was asked for is no account that the program may see. */
+  | { readonly kind: 'unknown'; readonly accountId: string }
   /** For the developer of the client. */
   | { readonly kind: 'note'; readonly text: string }
 
@@ -40,7 +42,8 @@ export interface SaidProblems {
 
 export function sayProblems(problems: readonly Problem[]): SaidProblems {
   const said = problems.map(sayProblem)
-  return { errors: said.flatMap(({ errors }) => errors), errlist: said.map(({ listed }) => listed) }
+  const errors = new Set(said.flatMap((one) => one.errors))
+  return { errors: [...errors], errlist: said.map(({ listed }) => listed) }
 }
 
 function sayProblem(problem: Problem): {
@@ -71,6 +74,10 @@ function sayProblem(problem: Problem): {
         errors: [msg],
         listed: { code: 'act.missingdata', msg, account_id: problem.accountId },
       }
+    }
+    case 'unknown': {
+      const msg = 'An account is not there any more, or not for this program: choose it again'
+      return { errors: [msg], listed: { code: 'act.failed', msg, account_id: problem.accountId } }
     }
     default:
       return { errors: [], listed: { code: 'gen.api', msg: problem.text } }

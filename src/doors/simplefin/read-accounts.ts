@@ -45,6 +45,8 @@ export interface AccountReading {
 
 export interface AccountsReading {
   readonly connections: readonly Connection[]
+  /** Every account that the program may see, whether or not it was asked for and could be read. */
+  readonly accounts: readonly Account[]
   readonly readings: readonly AccountReading[]
   /** `name` of an institution is filled in by the door. */
   readonly problems: readonly RawProblem[]
@@ -56,7 +58,7 @@ export type RawProblem =
   | { readonly kind: 'reconnect' | 'unavailable'; readonly connectionId: string }
   | { readonly kind: 'account'; readonly account: Account }
   | { readonly kind: 'incomplete' | 'absent'; readonly account: Account; readonly what: string }
-  | Extract<Problem, { kind: 'note' }>
+  | Extract<Problem, { kind: 'note' | 'unknown' }>
 
 /** Rows of one account in one answer. */
 const maxRows = 20_000
@@ -110,8 +112,12 @@ export async function readAccounts(options: ReadAccountsOptions): Promise<Accoun
   const shown = options.accounts === null ? connections : groups.map(({ connection }) => connection)
   return {
     connections,
+    accounts,
     readings: readings.flat(),
     problems: [
+      ...[...(options.accounts ?? [])]
+        .filter((id) => accounts.every((account) => account.id !== id))
+        .map((accountId) => ({ kind: 'unknown', accountId }) as const),
       ...shown
         .filter(({ id }) => lost.has(id))
         .map(({ id }) => ({ kind: 'reconnect', connectionId: id }) as const),

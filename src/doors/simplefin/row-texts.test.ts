@@ -60,6 +60,7 @@ function answer(windows: readonly RowTexts[], start: number | null, end: number 
   }
   const reading = {
     connections: [connection],
+    accounts: [account],
     readings: [one],
     problems: [],
     cache: 'HIT',
@@ -93,7 +94,7 @@ test('an answer from remembered windows has the bytes of one that is written row
         .map((row) => toTransaction(row, toMidday(row.date, zone)))
         .filter(({ posted }) => posted >= (start ?? posted) && posted < (end ?? Infinity))
         .toSorted((one, other) => other.posted - one.posted)
-      assert(first.endsWith(`,"transactions":${JSON.stringify(plain)}}]}`))
+      assert(first.endsWith(`,"transactions":${JSON.stringify(plain)},"holdings":[]}]}`))
       assert.equal(read(), first)
       assert.equal(JSON.parse(first).accounts.length, 1)
     }),

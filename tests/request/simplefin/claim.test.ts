@@ -203,11 +203,13 @@ test('a program sees the connections that were chosen for it, and another person
   assert(seen.accounts.length > 0)
   assert(seen.accounts.every((one: { conn_id: string }) => one.conn_id === chosen))
   const stranger = bind(service, await service.createUser())
-  const others = await stranger.accounts(
-    await openAccess(stranger),
-    `?account=${seen.accounts[0].id}`,
-  )
-  assert.deepEqual([others.accounts, others.connections, others.errors], [[], [], []])
+  const theirAccess = await openAccess(stranger)
+  const ask = (id: string) => stranger.accounts(theirAccess, `?account=${id}`)
+  const others = await ask(seen.accounts[0].id)
+  assert.deepEqual([others.accounts, others.connections], [[], []])
+  const nobody = '00000000-0000-4000-8000-000000000000'
+  const text = JSON.stringify(others).replaceAll(seen.accounts[0].id, nobody)
+  assert.deepEqual(JSON.parse(text), await ask(nobody), 'as an id that is nobody’s')
   await assert.rejects(stranger.makeToken({ connections: [chosen] }), /Invalid/)
 })
 

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { linkBroker, position } from '#tests/support/broker.ts'
-import { openAccess, openWorld } from './world.ts'
+import { bind, openAccess, openWorld } from './world.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: clients read fields without types.
 type Any = any
@@ -50,7 +50,29 @@ test('a Developer plan sees its banks, and brokerage accounts are absent without
   const answer = await world.accounts(await openAccess(world))
   assert.deepEqual([answer.errors, answer.errlist], [[], []])
   assert(answer.accounts.length > 0)
-  assert(answer.accounts.every((one: Any) => one.holdings === undefined))
+  assert(answer.accounts.every(({ holdings }: Any) => holdings.length === 0))
+})
+
+test('an account that is asked for and not there is named once, beside those that are', async (t) => {
+  const world = await openWorld(t, { providers: ['fiskil'] })
+  const access = await openAccess(world)
+  const stranger = bind(world.service, await world.service.createUser())
+  await world.service.link(stranger.user, 'healthy', 'akahu')
+  const [theirs] = (await stranger.accounts(await openAccess(stranger))).accounts
+  const listing = await world.accounts(access, '?balances-only=1')
+  const [own] = listing.accounts
+  const ids = [own.id, theirs.id, '00000000-0000-4000-8000-000000000000', 'none']
+  const answer = await world.accounts(access, `?${ids.map((id) => `account=${id}`).join('&')}`)
+  assert.deepEqual(
+    answer.accounts.map(({ id, name }: Any) => [id, name]),
+    [[own.id, own.name]],
+  )
+  assert.deepEqual(
+    answer.errlist.map(({ code, account_id }: Any) => [code, account_id]),
+    ids.slice(1).map((id) => ['act.failed', id]),
+  )
+  assert.equal(answer.errors.length, 1)
+  assert.match(answer.errors[0], /choose it again/)
 })
 
 test('an account of a broker that is not ready or not shared is named, and keeps no other from being shown', async (t) => {
