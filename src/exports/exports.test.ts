@@ -136,6 +136,20 @@ test('an OFX statement has the account, each row under its own id, and the balan
   assert.deepEqual(valuesOf('DTSTART'), ['20261101053000[0:GMT]'])
 })
 
+test('an OFX statement begins 30 days before its end, or before today, when no first day is asked for (R14)', () => {
+  const daysOf = (from: string | null, to: string | null) => {
+    const subject = { account, from, to, zone: 'UTC', now }
+    const made = makeExporter('ofx', 'banking', subject, { hasBom: false, isForSpreadsheet: false })
+    assert(made?.category === 'banking')
+    const { exporter } = made
+    return [...exporter.begin().matchAll(/<DT(?:START|END)>(\d{8})/g)].map(([, day]) => day)
+  }
+  assert.deepEqual(daysOf(null, '2026-06-30'), ['20260531', '20260630'])
+  assert.deepEqual(daysOf(null, '2026-12-24T08:00:00+11:00'), ['20261026', '20261224'])
+  assert.deepEqual(daysOf(null, null), ['20261026', '20261125'])
+  assert.deepEqual(daysOf('2026-01-01', null), ['20260101', '20261125'])
+})
+
 test('an OFX file without a known balance has none, and a card is a statement of a card', () => {
   const card = write('ofx', { rows: [row], account: { ...account, type: 'credit-card' } })
   assert(!card.includes('BALAMT'))

@@ -18,8 +18,8 @@ const header = [
   'OLDFILEUID:NONE',
   'NEWFILEUID:NONE',
 ]
-/** OFX 1.02, 11.3 and 11.4: the lengths of ACCTID, FITID and NAME. */
-const [maxAccountLength, maxIdLength, maxNameLength] = [22, 255, 32]
+/** OFX 1.02, 11.3 and 11.4: the lengths of BANKID, ACCTID, FITID and NAME. */
+const [maxBankLength, maxAccountLength, maxIdLength, maxNameLength] = [9, 22, 255, 32]
 
 const bankTypes: Readonly<Partial<Record<AccountType, string>>> = {
   savings: 'SAVINGS',
@@ -28,8 +28,7 @@ const bankTypes: Readonly<Partial<Record<AccountType, string>>> = {
 }
 
 export function makeOfx(subject: ExportSubject): Exporter<Transaction> {
-  const { account, from, to, zone, now } = subject
-  const today = Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(zone).toPlainDate()
+  const { account, zone, now } = subject
   const isCard = account.type === 'credit-card'
   const names = isCard
     ? { set: 'CREDITCARDMSGSRSV1', response: 'CCSTMTTRNRS', statement: 'CCSTMTRS' }
@@ -41,7 +40,7 @@ export function makeOfx(subject: ExportSubject): Exporter<Transaction> {
     ? ['<CCACCTFROM>', `<ACCTID>${accountId}`, '</CCACCTFROM>']
     : [
         '<BANKACCTFROM>',
-        `<BANKID>${toValue((account.institutionName ?? 'bank').slice(0, 9))}`,
+        `<BANKID>${toValue(cut(account.institutionName ?? 'bank', maxBankLength))}`,
         `<ACCTID>${accountId}`,
         `<ACCTTYPE>${bankTypes[account.type] ?? 'CHECKING'}`,
         '</BANKACCTFROM>',
@@ -65,8 +64,8 @@ export function makeOfx(subject: ExportSubject): Exporter<Transaction> {
         `<CURDEF>${account.currency}`,
         ...owner,
         '<BANKTRANLIST>',
-        `<DTSTART>${toStamp((from ?? today.subtract({ days: 30 }).toString()).slice(0, 10))}`,
-        `<DTEND>${toStamp((to ?? today.toString()).slice(0, 10))}`,
+        `<DTSTART>${toStamp(firstDayOf(subject))}`,
+        `<DTEND>${toStamp(lastDayOf(subject))}`,
       ]),
     add: (rows) => rows.map((row) => lines(toEntry(row, toStamp))).join(''),
     end: (balance) =>
@@ -92,6 +91,18 @@ export function makeOfx(subject: ExportSubject): Exporter<Transaction> {
       ]),
   }
 }
+
+/** What was asked for, or 30 days before the last day or today, whichever is earlier (R14). */
+function firstDayOf(subject: ExportSubject): string {
+  if (subject.from !== null) return subject.from.slice(0, 10)
+  const [earlier = ''] = [lastDayOf(subject), todayOf(subject)].sort()
+  return Temporal.PlainDate.from(earlier).subtract({ days: 30 }).toString()
+}
+
+const lastDayOf = (subject: ExportSubject) => subject.to?.slice(0, 10) ?? todayOf(subject)
+
+const todayOf = ({ now, zone }: ExportSubject) =>
+  Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(zone).toPlainDate().toString()
 
 function toEntry(row: Transaction, toStamp: (day: string) => string): readonly string[] {
   const name = row.merchantName ?? row.description
