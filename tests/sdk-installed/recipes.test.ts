@@ -89,15 +89,25 @@ test('hledger and ledger: the rules of the recipe read the file, and both balanc
   assert.equal(ledger.trim().split(/\s+/)[0], sum(amounts))
 })
 
-test('Google Sheets: the script reads every page, adds each row once, and makes no formula of a text', async () => {
+/** What a sheet in German makes of a value that is written into a cell. */
+function enter(value: unknown): unknown {
+  if (typeof value !== 'string') return value
+  if (value.startsWith("'")) return value.slice(1)
+  assert(!/^[=+@-]/.test(value), `${value} is a formula`)
+  assert(!/^[\d.,-]+$/.test(value), `${value} is read as a number or a day`)
+  return value
+}
+
+test('Google Sheets: the script reads every page, adds each row once, waits when it is told to, and no language of a sheet changes a value', async () => {
   const cells: unknown[][] = []
   const range = (row: number, _column: number, rows: number, columns: number) => ({
     getValues: () => cells.slice(row - 1, row - 1 + rows).map((line) => line.slice(0, columns)),
     setValues: (values: unknown[][]) => {
-      for (const [index, line] of values.entries()) cells[row - 1 + index] = line
+      for (const [index, line] of values.entries()) cells[row - 1 + index] = line.map(enter)
     },
   })
   const sheet = { getLastRow: () => cells.length, getRange: range }
+  const book = { getSheetByName: () => sheet, getSpreadsheetTimeZone: () => 'Europe/Berlin' }
   const settings: Record<string, string> = {
     ...environment,
     CONNECTION_ID: account.connectionId,
@@ -106,10 +116,11 @@ test('Google Sheets: the script reads every page, adds each row once, and makes 
   const headers = { authorization: `Bearer ${environment.TRIBUTARY_API_KEY}` }
   const script = await readFile(join(root, 'docs/recipes/files/google-sheets.gs.js'), 'utf8')
   const asked: string[] = []
+  const slept: number[] = []
   // Google's fetch waits; here every page was read before.
   const pages = new Map<string, string>()
   const context = vm.createContext({
-    SpreadsheetApp: { getActiveSpreadsheet: () => ({ getSheetByName: () => sheet }) },
+    SpreadsheetApp: { getActiveSpreadsheet: () => book },
     PropertiesService: {
       getScriptProperties: () => ({ getProperty: (name: string) => settings[name] }),
     },
@@ -117,6 +128,8 @@ test('Google Sheets: the script reads every page, adds each row once, and makes 
       fetch(url: string) {
         asked.push(url)
         const text = pages.get(url)
+        if (text !== undefined && slept.length === 0)
+          return { getResponseCode: () => 429, getHeaders: () => ({ 'retry-after': '7' }) }
         return {
           getResponseCode: () => (text === undefined ? 503 : 200),
           getContentText: () => text ?? url,
@@ -124,7 +137,13 @@ test('Google Sheets: the script reads every page, adds each row once, and makes 
         }
       },
     },
-    Utilities: { sleep: () => undefined },
+    Utilities: {
+      sleep: (ms: number) => slept.push(ms),
+      parseDate: (text: string, zone: string, format: string) => {
+        assert.equal(format, 'yyyy-MM-dd')
+        return new Date(Temporal.PlainDate.from(text).toZonedDateTime(zone).epochMilliseconds)
+      },
+    },
   })
   vm.runInContext(script, context)
   for (let turn = 0; turn < 20; turn += 1) {
@@ -136,12 +155,25 @@ test('Google Sheets: the script reads every page, adds each row once, and makes 
       pages.set(url, await (await fetch(url, { headers })).text())
     }
   }
-  const rows = cells.length - 1
-  assert(rows > 10)
-  assert.equal(new Set(cells.slice(1).map(([id]) => id)).size, rows)
+  const wanted = [...pages.values()].flatMap((text) => JSON.parse(text).data)
+  assert(wanted.length > 10)
+  assert.equal(new Set(wanted.map(({ id }) => id)).size, wanted.length)
+  assert.deepEqual(
+    cells.slice(1).map((line) => [...line]),
+    wanted.map((row) => [
+      row.id,
+      new Date(
+        Temporal.PlainDate.from(row.date).toZonedDateTime('Europe/Berlin').epochMilliseconds,
+      ),
+      Number(row.amount),
+      row.description,
+      row.merchantName ?? '',
+      row.category ?? '',
+    ]),
+  )
+  assert.deepEqual(slept, [7000])
   vm.runInContext('syncTransactions()', context)
-  assert.equal(cells.length - 1, rows, 'a second run adds nothing')
-  assert(cells.every((line) => line.every((cell) => !/^[=+@]/.test(String(cell)))))
+  assert.equal(cells.length - 1, wanted.length, 'a second run adds nothing')
 })
 
 test('n8n: the code of the workflow accepts what the service signed, and refuses another secret and an old event', async () => {

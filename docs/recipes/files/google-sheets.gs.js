@@ -22,8 +22,9 @@ function syncTransactions() {
       })
   }
   var added = []
+  var zone = SpreadsheetApp.getActiveSpreadsheet().getSpreadsheetTimeZone()
   rows.forEach((row) => {
-    var cells = COLUMNS.map((name) => toCell_(row[name]))
+    var cells = COLUMNS.map((name) => toCell_(name, row[name], zone))
     var line = known[row.id]
     if (line === undefined) added.push(cells)
     else sheet.getRange(line, 1, 1, cells.length).setValues([cells])
@@ -33,10 +34,15 @@ function syncTransactions() {
   }
 }
 
-/** Text stays text: a description that begins with = is no formula. Amounts and days are read by the sheet itself. */
-function toCell_(value) {
-  if (value === null || value === undefined) return ''
-  return /^[=+@]/.test(value) ? "'" + value : value
+/**
+ * Amounts are written as numbers and days as dates, because a sheet reads texts by the rules of its own language: 12.50 is a
+ * day in German. Other texts have an apostrophe before them, which the sheet does not show: no number or formula is made of them.
+ */
+function toCell_(name, value, zone) {
+  if (value === null || value === undefined || value === '') return ''
+  if (name === 'amount') return Number(value)
+  if (name === 'date') return Utilities.parseDate(value, zone, 'yyyy-MM-dd')
+  return "'" + value
 }
 
 function openSheet_() {
@@ -79,7 +85,7 @@ function ask_(url, key) {
     })
     var status = response.getResponseCode()
     if (status === 200) return JSON.parse(response.getContentText())
-    var wait = Number(response.getHeaders()['Retry-After'])
+    var wait = Number(headerOf_(response, 'retry-after'))
     if ((status !== 429 && status !== 503) || attempt === 4 || !(wait <= 60)) {
       throw new Error(
         'Tributary answered ' + status + ': ' + response.getContentText().slice(0, 300),
@@ -87,4 +93,9 @@ function ask_(url, key) {
     }
     Utilities.sleep(wait * 1000)
   }
+}
+
+function headerOf_(response, name) {
+  var headers = response.getHeaders()
+  return headers[Object.keys(headers).find((key) => key.toLowerCase() === name)]
 }
