@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { lookup } from 'node:dns/promises'
+import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
+import { Worker } from 'node:worker_threads'
 import { request } from 'undici'
 import { bind } from './bind.ts'
 import { makeListener } from './listener.ts'
@@ -30,4 +32,40 @@ test('a port that is taken is refused', async (t) => {
     bind(two, () => {}, '127.0.0.1', port),
     { code: 'EADDRINUSE' },
   )
+})
+
+/** Opens connections in a thread of its own and says how many the kernel has taken after a moment. */
+const connecting = `
+const { workerData } = require('node:worker_threads')
+const { connect } = require('node:net')
+const sockets = Array.from({ length: workerData.count }, () =>
+  connect(workerData.port, '127.0.0.1', () => Atomics.add(workerData.open, 0, 1)).on('error', () => {}))
+setTimeout(() => {
+  Atomics.store(workerData.open, 1, 1)
+  Atomics.notify(workerData.open, 1)
+  for (const socket of sockets) socket.destroy()
+}, 2000)
+`
+
+/** Of Linux; elsewhere what the kernel allows is not known. */
+const readAllowed = () => {
+  try {
+    return Number(readFileSync('/proc/sys/net/core/somaxconn', 'utf8'))
+  } catch {
+    return 0
+  }
+}
+
+test('a thousand connections that arrive while the event loop is busy are not dropped', async (t) => {
+  const count = 1000
+  if (readAllowed() <= count) return t.skip('the kernel holds fewer')
+  const listener = makeListener()
+  t.after(() => listener.drain(0))
+  const port = await bind(listener, (_request, response) => response.end('ok'), '127.0.0.1', 0)
+  const open = new Int32Array(new SharedArrayBuffer(8))
+  const worker = new Worker(connecting, { eval: true, workerData: { port, count, open } })
+  await new Promise((resolve) => worker.once('online', resolve))
+  Atomics.wait(open, 1, 0, 20_000)
+  assert.equal(open[0], count)
+  await worker.terminate()
 })

@@ -29,7 +29,13 @@ export async function bind(
   return bound.port
 }
 
+/**
+ * Connections that the kernel holds until the event loop accepts them, where it allows as many. It drops what
+ * comes beyond, and whoever was dropped tries again after one second, then three, seven and fifteen.
+ */
+const backlog = 4096
+
 async function listen(server: Server, host: string, port: number): Promise<void> {
-  server.listen({ host, port })
+  server.listen({ host, port, backlog })
   await once(server, 'listening')
 }
