@@ -5,7 +5,7 @@
  * the first request for it: who only reads through the REST API never pays for them, and an agent does not
  * pay for pages.
  */
-import type { FastifyInstance } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { bind } from './bind.ts'
 import type { ConnectionLimits } from './connection-limits.ts'
 import { type DirectDoor, type LateDoors, makeLateRouter } from './late-router.ts'
@@ -65,22 +65,23 @@ export function makePublicServer(options: PublicServerOptions): PublicServer {
 /** Fastify as a router alone: it listens to nothing. */
 async function openRouter({ lane, mount }: PublicServerOptions): Promise<LateDoors> {
   const { default: Fastify } = await import('fastify')
+  const answerUnknown = (request: FastifyRequest, reply: FastifyReply) => {
+    reply.hijack()
+    lane(request.raw, reply.raw)
+  }
   const fastify = Fastify({
     schemaController: withoutSchemas,
     exposeHeadRoutes: false,
     // A path that cannot be decoded belongs to no door.
-    frameworkErrors: (_error, request, reply) => {
-      reply.hijack()
-      lane(request.raw, reply.raw)
-    },
+    frameworkErrors: (_error, request, reply) => answerUnknown(request, reply),
   })
   // Each door says what it reads, and reads it by `readBody`.
   fastify.removeAllContentTypeParsers()
+  // Before a body is read, and for a path below a door's own that turns out to name nothing.
   fastify.addHook('onRequest', async (request, reply) => {
-    if (!request.is404) return
-    reply.hijack()
-    lane(request.raw, reply.raw)
+    if (request.is404) answerUnknown(request, reply)
   })
+  fastify.setNotFoundHandler(answerUnknown)
   await mount(fastify)
   await fastify.ready()
   return { serve: fastify.routing, close: () => fastify.close() }

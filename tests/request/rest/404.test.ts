@@ -124,7 +124,17 @@ test('R4: the description and the documentation are public and count in no bucke
 const ofBrowsers = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
 
 test('R4: a browser reads a page where no door owns the path, with the status and headers of every unknown path', async () => {
-  for (const path of ['/nothing', '/agents/', '/Agents', '/v2/accounts', '/%', '/v1x', '/.env']) {
+  const below = ['/guides/nothing', '/guides/', '/guides/nothing.md']
+  for (const path of [
+    '/nothing',
+    '/agents/',
+    '/Agents',
+    '/v2/accounts',
+    '/%',
+    '/v1x',
+    '/.env',
+    ...below,
+  ]) {
     const answer = await send({ target: path, headers: [['accept', ofBrowsers]] })
     assert.equal(answer.status, 404, path)
     assert.equal(answer.headers['x-cache'], 'BYPASS', path)
@@ -165,6 +175,8 @@ test('R4: programs read JSON there, and everybody does below /v1', async () => {
     assertNotFound(await send({ target: '/nothing', headers: [['accept', accept]] }), accept)
   for (const accept of ['application/json, text/html;q=0.9', 'text/htmlx', 'text/html;q=x', ''])
     assertNotFound(await send({ target: '/nothing', headers: [['accept', accept]] }), accept)
+  for (const target of ['/guides/nothing', '/guides/', '/guides/nothing.md', '/guides/a%00b'])
+    assertNotFound(await send({ target }), target)
   for (const path of ['/v1', '/v1/', '/v1?x', '/v1/nothing', '/v1/accounts/'])
     assertNotFound(await send({ target: path, headers: [['accept', ofBrowsers]] }), path)
 })
