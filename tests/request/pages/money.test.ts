@@ -179,6 +179,23 @@ test('a file has every row that REST has, and is a file for the browser', async 
   for (const { id: row } of data) assert.ok(text.includes(`${row}`), `${row}`)
 })
 
+test('a file of days that cannot be read is refused, never one of other days', async () => {
+  const owner = await settle()
+  const { id } = await accountOf(owner, 'fiskil')
+  const path = `/money/${id}/download?format=csv`
+  for (const days of [
+    'from=2026-02-30',
+    'to=yesterday',
+    'from=20261001',
+    'to=2026-1-1&to=2026-1-2',
+  ]) {
+    const { status, text } = await owner.jar.get(`${path}&${days}`)
+    assert.equal(status, 400, days)
+    assert.match(text, /Invalid date parameters; (?:from|to): .*Nothing was downloaded/s)
+  }
+  assert.equal((await owner.jar.get(`${path}&from=&to=`)).status, 200)
+})
+
 test('holdings and trades of a broker are those of REST', async () => {
   const owner = await settle()
   const { id, connectionId } = await accountOf(owner, 'snaptrade')

@@ -122,7 +122,8 @@ async function download(context: PagesContext, turn: SignedInRequest): Promise<F
     const reads = await open(context, turn)
     const file = await makeFile(reads, account, { format, from, to, wishes, category, now })
     if (file === null) return showNone(context, turn)
-    const name = ['tributary', account.id.slice(0, 8), from, to].filter((text) => text !== null)
+    const days = [from, to].flatMap((text) => text?.slice(0, 10) ?? [])
+    const name = ['tributary', account.id.slice(0, 8), ...days]
     return reply
       .header('content-disposition', `attachment; filename="${name.join('_')}.${format}"`)
       .type(contentTypes[format])
@@ -135,11 +136,11 @@ async function download(context: PagesContext, turn: SignedInRequest): Promise<F
   }
 }
 
-/** Days are judged by the operation that reads them. */
+/** `from` and `to` are judged by the operation that reads them. */
 function readFileQuery({ query }: FastifyRequest) {
   const given: Readonly<Record<string, unknown>> = { ...(query as object) }
-  const toDay = (value: unknown) =>
-    typeof value === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(value) ? value : null
+  // An empty field of a form means no bound.
+  const toBound = (value: unknown) => (value === undefined || value === '' ? null : String(value))
   const format = exportFormats.find((one): one is ExportFormat => one === given.format) ?? null
-  return { format, from: toDay(given.from), to: toDay(given.to) }
+  return { format, from: toBound(given.from), to: toBound(given.to) }
 }
