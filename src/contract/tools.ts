@@ -158,7 +158,7 @@ export const changesTool: ToolFacts = {
     'Keep next and pass it as after the next time. Without after: what no agent of the person has acknowledged yet; the very first call begins the record and returns nothing.',
     'amount in a transaction is an integer in the smallest unit of currency (cents), negative for money out. An event without rows means that the data was fresh and nothing had changed.',
     'Call again with after = next until no event is returned. Error cursor_expired: events were destroyed; go on with the cursor in error.details, and read what lies between with list_transactions.',
-    `${anyPlan} ${others}`,
+    `${anyPlan} Trades are among them with the scope brokerage:read. ${others}`,
   ].join(' '),
   input: z.object({
     after: cursorText

@@ -6,6 +6,7 @@
 import { apiError } from '#contract/errors.ts'
 import { defaultTypes, type EventsQuery, sightMark } from '#contract/event-query.ts'
 import type { EventType } from '#contract/events.ts'
+import { listTrades } from '#contract/operations.ts'
 import type { Reach } from '#contract/reach.ts'
 import type { FeedId, UserId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
@@ -14,7 +15,7 @@ import type { Store } from '#store/ports/store.ts'
 import { makeFindConsumer } from './consumers.ts'
 import { type Cursors, type FeedCursor, makeCursors } from './cursor.ts'
 import { makeEventWaits, type Woken } from './event-waits.ts'
-import { type EventSight, makeSight } from './narrow-event.ts'
+import { type EventSight, type EventViewer, isGranted, makeSight } from './narrow-event.ts'
 import {
   CursorExpired,
   cursorExpired,
@@ -65,14 +66,12 @@ export interface Following {
 }
 
 /** Who asks, and what they may see. */
-export interface FollowingCaller {
+export interface FollowingCaller extends EventViewer {
   readonly userId: UserId
-  /** Absent: everything. */
-  readonly reach?: Reach | undefined
 }
 
 export interface EventFollower {
-  /** @throws ApiError `invalid_params`, `too_many_consumers`, `cursor_expired` */
+  /** @throws ApiError `insufficient_scope`, `invalid_params`, `too_many_consumers`, `cursor_expired` */
   begin(caller: FollowingCaller, query: EventsQuery): Promise<Following>
   /** How many requests wait now. */
   count(): number
@@ -90,7 +89,9 @@ export function makeEventFollower(options: FollowOptions): EventFollower {
   const findConsumer = makeFindConsumer({ store, clock })
   const tools: Tools = { readEvents, cursors, followed: new WeakMap() }
   return {
-    async begin({ userId, reach }, query) {
+    async begin(caller, query) {
+      const { userId, reach } = caller
+      demandGranted(caller, query.types ?? [])
       const cursor = readCursor(cursors, userId, query.after)
       const wait = waits.join(userId)
       try {
@@ -102,8 +103,7 @@ export function makeEventFollower(options: FollowOptions): EventFollower {
         const reached = state.feed.lastPosition
         const place: Place = {
           ...{ userId, feedId: state.feed.id, position, reached, types, limit },
-          sightName: reach?.name ?? '',
-          sight: await makeSight(store, userId, reach),
+          sight: await makeSight(store, userId, caller),
           isAtEnd: position >= reached,
           isFromCursor: cursor !== null,
         }
@@ -125,6 +125,15 @@ export function makeEventFollower(options: FollowOptions): EventFollower {
     end: waits.end,
     close: waits.close,
   }
+}
+
+/** What is asked for by name is refused; without names the caller gets what it may see. */
+function demandGranted(caller: FollowingCaller, types: readonly EventType[]): void {
+  const refused = types.find((type) => !isGranted(caller, type))
+  if (refused === undefined) return
+  throw apiError('insufficient_scope', {
+    message: `The access token lacks the scope ${listTrades.scope}, which ${refused} needs; authorize again and allow it`,
+  })
 }
 
 /** Characters of a reach's name that tell it from others of one person. */
@@ -187,7 +196,6 @@ interface Place {
   isFromCursor: boolean
   readonly types: readonly EventType[]
   readonly limit: number
-  readonly sightName: string
   readonly sight: EventSight
 }
 
@@ -200,11 +208,11 @@ interface Tools {
 
 async function readOn(tools: Tools, place: Place): Promise<FollowedBatch> {
   const { readEvents, cursors, followed } = tools
-  const { userId, feedId, position, reached, types, limit, sightName, sight } = place
+  const { userId, feedId, position, reached, types, limit, sight } = place
   const write = (at: number) => cursors.write(userId, { feedId, position: at })
   if (place.isAtEnd) return { events: [], next: write(position), isMore: false }
   try {
-    const asked = { userId, feedId, position, reached, types, limit, sightName, sight }
+    const asked = { userId, feedId, position, reached, types, limit, sight }
     const batch = await readEvents(asked)
     place.position = batch.position
     place.isFromCursor = true

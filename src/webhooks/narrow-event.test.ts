@@ -23,15 +23,14 @@ const see = (limits: {
   readonly connectionIds?: readonly (ConnectionId | undefined)[]
   readonly accountIds?: readonly (AccountId | undefined)[]
 }) =>
-  makeSight(
-    store,
-    userId,
-    toReach({
-      scopes: limits.scopes ?? null,
-      connectionIds: (limits.connectionIds as readonly ConnectionId[] | undefined) ?? null,
-      accountIds: (limits.accountIds as readonly AccountId[] | undefined) ?? null,
-    }) ?? undefined,
-  )
+  makeSight(store, userId, {
+    reach:
+      toReach({
+        scopes: limits.scopes ?? null,
+        connectionIds: (limits.connectionIds as readonly ConnectionId[] | undefined) ?? null,
+        accountIds: (limits.accountIds as readonly AccountId[] | undefined) ?? null,
+      }) ?? undefined,
+  })
 
 const event = (rows: readonly string[], counts = { new: rows.length, chunks: 1 }) =>
   Buffer.from(
@@ -43,8 +42,18 @@ const sync = { type: 'transactions.synced', connectionId: bank ?? null } as cons
 
 test('R43: who sees everything gets the very bytes', async () => {
   const body = event([row('a1')])
-  assert.equal(await makeSight(store, userId, undefined), wholeSight)
+  assert.equal(await makeSight(store, userId, {}), wholeSight)
   assert.equal(wholeSight.narrow(body), body)
+})
+
+test('R28: an agent without the scope of brokers sees no trades, and everything else', async () => {
+  const banks = await makeSight(store, userId, { scopes: ['mcp:read'] })
+  assert.equal(banks.sees({ ...sync, type: 'trades.synced' }), false)
+  assert.equal(banks.sees(sync), true)
+  assert.equal(banks.sees({ ...sync, type: 'connection.linked' }), true)
+  assert.notEqual(banks.name, wholeSight.name)
+  const both = { scopes: ['mcp:read', 'brokerage:read'] } as const
+  assert.equal(await makeSight(store, userId, both), wholeSight)
 })
 
 test('R43: events of other connections and other kinds of data do not exist', async () => {

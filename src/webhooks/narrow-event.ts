@@ -1,39 +1,59 @@
 /**
- * What a narrow key sees of an event (reading R43): events of its connections and kinds of data, in them the
- * rows of its accounts. An event of which rows are hidden is one of its own: its counts are those of the rows
- * that are seen. A sync of which no row is seen brought nothing: its first chunk says so, the others do not
- * exist.
+ * What a narrow caller sees of an event (reading R43): events of its connections and kinds of data, in them
+ * the rows of its accounts; an agent, trades with the scope of brokers alone (reading R28). An event of which
+ * rows are hidden is one of its own: its counts are those of the rows that are seen. A sync of which no row
+ * is seen brought nothing: its first chunk says so, the others do not exist.
  */
 import type { EventType } from '#contract/events.ts'
+import { listTrades, type Operation } from '#contract/operations.ts'
 import { findReachable, hasKeyScope, type Reach } from '#contract/reach.ts'
 import type { AccountId, ConnectionId, UserId } from '#kernel/ids.ts'
 import { parseWithBigIntegers, toExactInteger } from '#kernel/json.ts'
 import type { Store } from '#store/ports/store.ts'
 
+/** What a caller may see of events. */
+export interface EventViewer {
+  /** Absent: everything. */
+  readonly reach?: Reach | undefined
+  /** What an agent was granted; absent: everything. */
+  readonly scopes?: readonly Operation['scope'][]
+}
+
 export interface EventSight {
+  /** Equal for callers who see the same. */
+  readonly name: string
   /** Whether such an event may be read at all. */
   sees(event: { readonly type: EventType; readonly connectionId: ConnectionId | null }): boolean
   /** The body as it is seen; null: nothing of it is. */
   narrow(body: Uint8Array): Uint8Array | null
 }
 
-export const wholeSight: EventSight = { sees: () => true, narrow: (body) => body }
+export const wholeSight: EventSight = { name: '', sees: () => true, narrow: (body) => body }
 
 /** By the accounts that are linked now. */
 export async function makeSight(
   store: { readonly accounts: Pick<Store['accounts'], 'list'> },
   userId: UserId,
-  reach: Reach | undefined,
+  viewer: EventViewer,
 ): Promise<EventSight> {
-  if (reach === undefined) return wholeSight
+  const { reach } = viewer
+  const hasTrades = isGranted(viewer, 'trades.synced')
+  if (reach === undefined && hasTrades) return wholeSight
   const connections = await findReachable(reach, () => store.accounts.list(userId))
-  const { accounts } = reach
+  const accounts = reach?.accounts ?? null
   return {
+    name: `${reach?.name ?? ''}${hasTrades ? '' : ' without trades'}`,
     sees: ({ type, connectionId }) =>
+      isGranted(viewer, type) &&
       hasKeyScope(reach, scopeOf(type)) &&
       (connections === null || (connectionId !== null && connections.has(connectionId))),
     narrow: (body) => (accounts === null ? body : narrow(body, accounts)),
   }
+}
+
+/** Trades are what the person sees named beside the scope of brokers. */
+export function isGranted({ scopes }: EventViewer, type: EventType): boolean {
+  return type !== 'trades.synced' || scopes === undefined || scopes.includes(listTrades.scope)
 }
 
 /** The kind of data that an event has. */

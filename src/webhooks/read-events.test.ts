@@ -42,8 +42,7 @@ function makeFeed(lost: readonly number[] = []) {
         reached: feedLength,
         types: ['trades.synced'],
         limit: 100,
-        sightName: '',
-        sight: { sees: () => true, narrow: (body) => body },
+        sight: { name: '', sees: () => true, narrow: (body) => body },
         ...over,
       }),
   }

@@ -27,8 +27,6 @@ export interface EventsAsked {
   readonly reached: number
   readonly types: readonly EventType[]
   readonly limit: number
-  /** Equal for callers who see the same. */
-  readonly sightName: string
   readonly sight: EventSight
 }
 
@@ -75,8 +73,7 @@ const enoughBytes = 1024 * 1024
 export function makeReadEvents({ store, version }: ReadEventsOptions): ReadEvents {
   const running = new Map<string, Promise<EventBatch>>()
   return (asked) => {
-    const { sight: _sight, ...named } = asked
-    const name = JSON.stringify([named, version()])
+    const name = JSON.stringify([{ ...asked, sight: asked.sight.name }, version()])
     const known = running.get(name)
     if (known !== undefined) return known
     const reading = read(store, asked).finally(() => running.delete(name))

@@ -3,7 +3,10 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { add, type Decimal, negate, parseDecimal, zero } from '#kernel/decimal.ts'
 import { newId } from '#kernel/ids.ts'
+import { post, rpc } from '#tests/support/agent.ts'
+import { signUp } from '#tests/support/person.ts'
 import { type Service, type ServiceUser, startService } from '#tests/support/service.ts'
+import { connectAgent } from '#tests/support/token.ts'
 import { emit, manyDigits, transactionText } from '../list-events/emitted.ts'
 import { addNarrowKey } from '../narrow-keys/narrow.ts'
 
@@ -83,6 +86,35 @@ test('R44: list_changes goes on from a cursor, and ends a page before it is too 
     ids,
     bodies.map((body) => JSON.parse(body).id),
   )
+})
+
+test('R28, R44: list_changes has trades with the scope of brokers alone', async (t) => {
+  const { service } = await open(t, { MCP_EXTRA_TOOLS: 'true' })
+  const person = await signUp(service)
+  const agents = {
+    both: await connectAgent(service, person),
+    banks: await connectAgent(service, person, { scopes: ['mcp:read'] }),
+  }
+  const as = (agent: keyof typeof agents) => `Bearer ${agents[agent].accessToken}`
+  const call = (agent: keyof typeof agents, args: object) =>
+    post(service, rpc('tools/call', { name: 'list_changes', arguments: args }), { as: as(agent) })
+  const changes = async (agent: keyof typeof agents, args: object) =>
+    (await call(agent, args)).body.result.structuredContent
+  const { next: after } = await changes('banks', {})
+  for (const type of ['trades.synced', 'transactions.synced'] as const)
+    await emit(service.app.store, person.id, { type })
+  const typesOf = ({ data }: { data: { type: string }[] }) => data.map(({ type }) => type)
+  assert.deepEqual(typesOf(await changes('banks', { after })), ['transactions.synced'])
+  assert.deepEqual(typesOf(await changes('both', { after })), [
+    'trades.synced',
+    'transactions.synced',
+  ])
+  const named = { after, types: ['transactions.synced', 'trades.synced'] }
+  const refused = await call('banks', named)
+  assert.equal(refused.status, 403)
+  assert.equal(refused.body.error.code, 'insufficient_scope')
+  assert.match(String(refused.headers['www-authenticate']), /scope="mcp:read brokerage:read"/)
+  assert.equal((await call('both', named)).status, 200)
 })
 
 test('R44: a wrong cursor is an error with the words of REST', async (t) => {
