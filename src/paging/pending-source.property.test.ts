@@ -21,11 +21,16 @@ interface Purchase {
   readonly text: string
   readonly amount: string
   readonly mcc: string | null
+  /** Where it is known, the text may be another one when the purchase is posted. */
+  readonly merchant: string | null
+  /** Said of the pending row alone, of the posted one alone, or of none. */
+  readonly foreign: 'pending' | 'posted' | null
   readonly madeAt: number
   isSeen: boolean
   state: 'pending' | 'posted' | 'ended'
   postedAt: number
   postedAmount: string
+  postedText: string
 }
 
 const base = makePagedQuery(0)
@@ -48,11 +53,11 @@ function toRow(purchase: Purchase): Transaction {
     status: isPending ? 'pending' : 'posted',
     date: zone.dayOf(toMicros(at)),
     datetime: toIso(at),
-    description: purchase.text,
+    description: isPending ? purchase.text : purchase.postedText,
     amount: (isPending ? purchase.amount : purchase.postedAmount) as Decimal,
     direction: 'debit',
     category: null,
-    merchantName: null,
+    merchantName: purchase.merchant,
     merchantCategoryCode: purchase.mcc,
   } as Transaction
 }
@@ -81,7 +86,10 @@ function makeBank(purchases: readonly Purchase[]): BankingAdapter {
       },
       map: (index) => toRow(rowAt(index)),
       details: () => assert.fail('no details are asked for'),
-      settling: () => ({ dates: untoldDates }),
+      settling: (index) => ({
+        dates: untoldDates,
+        isForeign: rowAt(index).foreign === 'posted',
+      }),
     }
   }
   const bank = {
@@ -101,7 +109,7 @@ function makeBank(purchases: readonly Purchase[]): BankingAdapter {
           row: toRow(one),
           time: toMicros(one.madeAt),
           dates: untoldDates,
-          isForeign: false,
+          isForeign: one.foreign === 'pending',
           details: { currency: 'AUD', class: 'other', reference: null, extendedDescription: null },
         })),
       }
@@ -186,15 +194,19 @@ async function follow({ seed, isDull }: Habits) {
       if (fate < 4) {
         one.state = 'posted'
         one.postedAt = now - draw(60) * 60_000
-        if (one.mcc !== null) one.postedAmount = `-${draw(90) + 10}.00`
+        if (one.mcc !== null || one.foreign !== null) one.postedAmount = `-${draw(90) + 10}.00`
+        if (one.merchant !== null) one.postedText = `CARD ${one.number}`
       } else if (fate === 4) one.state = 'ended'
     }
     for (let more = draw(4); more > 0; more -= 1) {
       const number = purchases.length
       const amount = isDull ? `-${1 + draw(2)}.50` : `-${number + 1}.50`
       const text = isDull ? `SHOP ${draw(3)}` : `SHOP ${number}`
+      // The same amount is written in another way.
       purchases.push({
-        ...{ number, text, amount, postedAmount: amount },
+        ...{ number, text, amount, postedText: text, postedAmount: `${amount}0` },
+        merchant: draw(3) === 0 ? `Shop of ${text}` : null,
+        foreign: (['pending', 'posted'] as const)[draw(12)] ?? null,
         mcc: draw(9) === 0 ? '5542' : null,
         madeAt: now - draw(30) * 60_000,
         ...{ isSeen: false, state: 'pending', postedAt: 0 },
