@@ -57,14 +57,65 @@ for (const [provider, name] of [
   })
 }
 
-test('R40: balances say the oldest time of the accounts shown', async () => {
-  const row = await connectionOf('akahu')
-  const accounts = await service.app.store.accounts.listByConnection(user.id, row.id)
-  const [age, again] = await agesOf(
-    `/v1/balances?accountIds=${accounts.map(({ id }) => id).join()}`,
+test('R40: balances say the oldest time of the accounts shown, as the reading has it and not the store', async () => {
+  const other = await service.createUser()
+  const ids: string[] = []
+  for (const [person, at] of [
+    ['twins', '2026-11-18T01:00:00.000Z'],
+    ['foreign', '2026-11-17T02:00:00.000Z'],
+  ] as const) {
+    const [row] = await service.link(other, person, 'akahu')
+    const accounts = await service.app.store.accounts.listByConnection(other.id, row?.id as never)
+    ids.push(accounts[0]?.id ?? assert.fail(person))
+    // After the link, so that what is stored is another time.
+    for (const account of service.sandbox.akahu.people[person]?.accounts ?? [])
+      account.refreshed = { balance: at, meta: at, transactions: at }
+  }
+  const ageOf = async (accounts: readonly string[]) => {
+    const path = `/v1/balances?accountIds=${accounts.join()}`
+    const answers = [await service.get(path, other), await service.get(path, other)]
+    assert.equal(answers[1]?.headers['x-cache'], 'HIT')
+    const [age, again] = answers.map(({ headers }) => headers['x-data-as-of'])
+    assert.equal(again, age)
+    return age
+  }
+  assert.equal(await ageOf(ids.slice(0, 1)), '2026-11-18T01:00:00.000Z')
+  assert.equal(await ageOf(ids.slice(1)), '2026-11-17T02:00:00.000Z')
+  assert.equal(await ageOf(ids), '2026-11-17T02:00:00.000Z')
+  assert.equal(await ageOf(ids.toReversed()), '2026-11-17T02:00:00.000Z')
+})
+
+test('R36, R40: at SimpleFIN balances and rows say when the bank was read, and are cached no longer than the reading is good', async () => {
+  const person = service.sandbox.simplefin.people.twins
+  const other = await service.createUser()
+  const [row] = await service.link(other, 'twins', 'simplefin')
+  const [account] = await service.app.store.accounts.listByConnection(other.id, row?.id as never)
+  const bankAt = service.clock.now() - 3_600_000
+  for (const one of person?.connections.flatMap(({ accounts }) => accounts) ?? [])
+    one.balanceAt = bankAt
+  const paths = [
+    `/v1/balances?accountIds=${account?.id}`,
+    `/v1/transactions?connectionId=${row?.id}&accountId=${account?.id}`,
+  ]
+  const ask = async () => {
+    const answers = await Promise.all(paths.map((path) => service.get(path, other)))
+    return answers.map(({ headers }) => [headers['x-cache'], headers['x-data-as-of']])
+  }
+  // The reading of the link is too old by then.
+  service.clock.advance(61 * 60_000)
+  const told = toIso(bankAt)
+  assert.deepEqual(await ask(), [
+    ['MISS', told],
+    ['MISS', told],
+  ])
+  service.clock.advance(58 * 60_000)
+  await ask()
+  // What was made of a reading ends with it, though balances are kept for five minutes and rows for thirty.
+  service.clock.advance(3 * 60_000)
+  assert.deepEqual(
+    (await ask()).map(([cache]) => cache),
+    ['MISS', 'MISS'],
   )
-  assert.match(String(age), /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/)
-  assert.equal(again, age)
 })
 
 test('R40: nothing is claimed where a provider is read live', async () => {

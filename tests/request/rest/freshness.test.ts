@@ -12,6 +12,15 @@ before(async () => {
 after(() => service.close())
 
 const dayMs = 86_400_000
+const succeeded = {
+  kind: 'succeeded',
+  newCount: 0,
+  updatedCount: 0,
+  chunks: 0,
+  ledgerFrom: null,
+} as const
+/** Of what is read when somebody asks. */
+const askedFor = { readAt: null, nextReadAt: null }
 
 test('R40: with include=freshness each connection tells its kinds of data, and nothing else changes', async () => {
   const user = await service.createUser({ plan: 'professional' })
@@ -48,12 +57,10 @@ test('R40: a sync that failed is told with its time, code and sentence, with the
     const outcome =
       kind === 'failed'
         ? ({ kind, code: 'unavailable', message: 'the provider did not answer' } as const)
-        : ({ kind: 'succeeded', accounts: 1 } as const)
+        : ({ ...succeeded, rowsReadAt: clock.now() } as const)
     const endedAt = clock.now()
     const nextDueAt = endedAt + 3_600_000
-    await app.store.syncs.finish(claimed.sync.runId, {
-      ...{ outcome: outcome as never, endedAt, nextDueAt },
-    })
+    await app.store.syncs.finish(claimed.sync.runId, { outcome, endedAt, nextDueAt })
     return endedAt
   }
   const ask = async () => {
@@ -72,6 +79,40 @@ test('R40: a sync that failed is told with its time, code and sentence, with the
     nextReadAt: toIso(failedAt + 3_600_000),
   })
   assert.equal(row.freshness.balances.nextReadAt, null)
+  assert.equal(row.freshness.balances.failedAt, toIso(failedAt))
+  const readAt = await run('succeeded')
+  const better = await ask()
+  assert.deepEqual(better.freshness.transactions, {
+    asOf: null,
+    readAt: toIso(readAt),
+    failedAt: null,
+    error: null,
+    nextReadAt: toIso(readAt + 3_600_000),
+  })
+  assert.deepEqual(better.freshness.balances, { ...better.freshness.transactions, ...askedFor })
+})
+
+test('R40: a lost consent is told until the connection is active again', async () => {
+  const user = await service.createUser()
+  const { app, clock } = service
+  const { connection } = await plantBank(service, user, { status: 'invalidated' })
+  const options = { now: clock.now(), leaseMs: 60_000, reason: 'schedule' } as const
+  const claimed = await app.store.syncs.claim(connection.id, options)
+  assert.ok(claimed?.kind === 'claimed')
+  const lost = { code: 'consent_lost', message: 'consent withdrawn, reconnect' }
+  await app.store.syncs.finish(claimed.sync.runId, {
+    outcome: { kind: 'failed', ...lost },
+    endedAt: clock.now(),
+    nextDueAt: clock.now() + 3_600_000,
+  })
+  const ask = async () => {
+    clock.advance(61_000)
+    const { body } = await service.get('/v1/connections?include=freshness', user)
+    return body.data[0].freshness.transactions.error
+  }
+  assert.deepEqual(await ask(), lost)
+  await app.store.connections.setStatus(connection.id, 'active')
+  assert.equal(await ask(), null)
 })
 
 test('R40: accounts tell the freshness of their connection', async () => {
