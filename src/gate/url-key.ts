@@ -4,8 +4,8 @@
  * (reading R43). The query is sorted as raw text: two spellings of one value are two entries, which costs a
  * cache miss and can never mix up two answers.
  */
+import { LRUCache } from 'lru-cache'
 import type { Caller } from '#auth/caller.ts'
-import { makeRecent } from '#kernel/recent.ts'
 
 /** Whose answers they are: the epoch grows when older ones must not be served. */
 export type AnswerOwner = Pick<Caller, 'epoch' | 'reach'> & { readonly userId: string }
@@ -34,7 +34,7 @@ interface Made {
  * string object, whose hash the engine has already computed.
  */
 export function makeUrlKey(): UrlKey {
-  const latest = makeRecent<Made>(maxRemembered)
+  const latest = new LRUCache<string, Made>({ max: maxRemembered })
   return (owner, path, rawQuery) => {
     const { userId, epoch } = owner
     const reach = owner.reach?.name

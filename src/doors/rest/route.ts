@@ -2,8 +2,8 @@
  * Finds the operation of a request's target. Clients repeat targets, so results are remembered; the query is
  * returned as the same string object, so that lookups by it need not hash it again.
  */
+import { LRUCache } from 'lru-cache'
 import { type Operation, operations } from '#contract/operations.ts'
-import { makeRecent } from '#kernel/recent.ts'
 
 export interface Route {
   /** Null for an unknown path or a method other than GET. */
@@ -22,7 +22,7 @@ const nowhere: Route = { operation: null, rawQuery: '', deprecated: false }
 /** Makes the lookup by method and target; paths must match exactly (reading R4). */
 export function makeRoutes(): (method: string | undefined, target: string) => Route {
   const paths = new Map(operations.map((operation) => [operation.path, operation]))
-  const remembered = makeRecent<Route>(maxRemembered)
+  const remembered = new LRUCache<string, Route>({ max: maxRemembered })
 
   function find(target: string): Route {
     const cut = target.indexOf('?')

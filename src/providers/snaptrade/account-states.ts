@@ -2,7 +2,7 @@
  * What SnapTrade says of each account: whether it is open, and whether its data are ready and shared. Of a
  * login it is asked at most once a minute where one account among several is empty (reading R20b).
  */
-import { makeRecent } from '#kernel/recent.ts'
+import { LRUCache } from 'lru-cache'
 import type { Clock } from '#kernel/time.ts'
 import type { CallContext, Login } from '../port.ts'
 import type { SnapTradeClient } from './client.ts'
@@ -26,9 +26,12 @@ export interface AccountStates {
 const maxLogins = 1000
 
 export function makeAccountStates(client: SnapTradeClient, clock: Clock): AccountStates {
-  const recent = makeRecent<{ readonly at: number; readonly states: readonly AccountState[] }>(
-    maxLogins,
-  )
+  const recent = new LRUCache<
+    string,
+    { readonly at: number; readonly states: readonly AccountState[] }
+  >({
+    max: maxLogins,
+  })
   const inProgress = new Map<string, Promise<unknown>>()
 
   async function ask(key: string, asker: Asker, call: CallContext) {
