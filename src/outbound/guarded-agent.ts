@@ -6,10 +6,10 @@
 import { isIP, type LookupFunction, Socket } from 'node:net'
 import type { buildConnector as Connector } from 'undici'
 import { isPublicAddress } from '#kernel/addresses.ts'
-import { Agent, buildConnector } from './agent-library.ts'
 import { BlockedAddress, findUrlProblem } from './allowed-address.ts'
 import { boundBytes } from './bound-bytes.ts'
 import { makeResolveName } from './resolve-name.ts'
+import { Agent, buildConnector } from './undici-library.ts'
 
 export interface GuardedAgentOptions {
   /**

@@ -9,8 +9,8 @@ import type { Provider } from '#contract/resources.ts'
 import { lazily } from '#kernel/lazily.ts'
 import { BlockedAddress } from '#outbound/allowed-address.ts'
 import { makeLateAgent } from '#outbound/late-agent.ts'
+import type { Pool } from '#outbound/undici-library.ts'
 import { UpstreamError } from './failure.ts'
-import type { Pool } from './pool-library.ts'
 import type { CallContext, UpstreamReport } from './port.ts'
 import { releaseBytes } from './release-bytes.ts'
 
@@ -77,7 +77,7 @@ export function makeUpstream(options: UpstreamOptions): Upstream {
   const line: Line = {
     ...options,
     openPool: lazily(async () => {
-      const { Pool } = await import('./pool-library.ts')
+      const { Pool } = await import('#outbound/undici-library.ts')
       pool = new Pool(base.origin, {
         connections: poolConnections,
         pipelining: 1,
