@@ -4,7 +4,6 @@
  * unit.
  */
 import { z } from 'zod'
-import { parseWithBigIntegers } from '#kernel/json.ts'
 import { categoryKeys } from './categories.ts'
 import { ConnectionCategory, ConnectionStatus, Provider, TradeType } from './resources.ts'
 
@@ -145,7 +144,7 @@ export const ConnectionEvent = z
   .meta({ id: 'ConnectionEvent', description: 'A connection in an event, as the change left it.' })
 export type ConnectionEvent = z.infer<typeof ConnectionEvent>
 
-export const ExpiringConnectionEvent = z
+const ExpiringConnectionEvent = z
   .strictObject({
     ...ConnectionEvent.shape,
     expires_at: timestamp('When the consent ends, as the provider says.'),
@@ -209,61 +208,47 @@ export const TransactionsSynced = envelopeOf('transactions.synced', bankRows).me
   description: 'The event after a sync of a bank.',
 })
 
-export const TradesSynced = envelopeOf('trades.synced', rowsOf(TradeEvent)).meta({
+const TradesSynced = envelopeOf('trades.synced', rowsOf(TradeEvent)).meta({
   id: 'TradesSynced',
   description: 'The event after a sync of a broker.',
 })
 
-export const ConnectionLinked = envelopeOf('connection.linked', ConnectionEvent).meta({
-  id: 'ConnectionLinked',
-  description: 'A connection is new.',
-})
-
-export const ConnectionExpiring = envelopeOf('connection.expiring', ExpiringConnectionEvent).meta({
-  id: 'ConnectionExpiring',
-  description: 'The consent ends in at most 30, 7 or 1 days.',
-})
-
-export const ConnectionInvalidated = envelopeOf('connection.invalidated', ConnectionEvent).meta({
-  id: 'ConnectionInvalidated',
-  description: 'Consent or credentials expired: its owner has to reconnect.',
-})
-
-export const ConnectionRevoked = envelopeOf('connection.revoked', ConnectionEvent).meta({
-  id: 'ConnectionRevoked',
-  description: 'The consent was withdrawn.',
-})
-
-export const ConnectionRestored = envelopeOf('connection.restored', ConnectionEvent).meta({
-  id: 'ConnectionRestored',
-  description: 'It was not active, and is active again.',
-})
-
-export const ConnectionRemoved = envelopeOf('connection.removed', ConnectionEvent).meta({
-  id: 'ConnectionRemoved',
-  description: 'It does not exist any more; `status` is the last one that it had.',
-})
+const aboutConnection = <Type extends ConnectionEventType>(
+  type: Type,
+  id: string,
+  description: string,
+) => envelopeOf(type, ConnectionEvent).meta({ id, description })
 
 /** What syncs send. */
 export const SyncedEvent = z.discriminatedUnion('type', [TransactionsSynced, TradesSynced])
 export type SyncedEvent = z.infer<typeof SyncedEvent>
 
-/** Of every event. */
+/** The schema of each type of event. */
 export const eventSchemas = [
   TransactionsSynced,
   TradesSynced,
-  ConnectionLinked,
-  ConnectionExpiring,
-  ConnectionInvalidated,
-  ConnectionRevoked,
-  ConnectionRestored,
-  ConnectionRemoved,
+  aboutConnection('connection.linked', 'ConnectionLinked', 'A connection is new.'),
+  envelopeOf('connection.expiring', ExpiringConnectionEvent).meta({
+    id: 'ConnectionExpiring',
+    description: 'The consent ends in at most 30, 7 or 1 days.',
+  }),
+  aboutConnection(
+    'connection.invalidated',
+    'ConnectionInvalidated',
+    'Consent or credentials expired: its owner has to reconnect.',
+  ),
+  aboutConnection('connection.revoked', 'ConnectionRevoked', 'The consent was withdrawn.'),
+  aboutConnection(
+    'connection.restored',
+    'ConnectionRestored',
+    'It was not active, and is active again.',
+  ),
+  aboutConnection(
+    'connection.removed',
+    'ConnectionRemoved',
+    'It does not exist any more; `status` is the last one that it had.',
+  ),
 ] as const
 
 export const EventEnvelope = z.discriminatedUnion('type', eventSchemas)
 export type EventEnvelope = z.infer<typeof EventEnvelope>
-
-/** The envelope of a sync, each amount exact. @throws SyntaxError or ZodError for anything else. */
-export function parseEvent(body: string): SyncedEvent {
-  return SyncedEvent.parse(parseWithBigIntegers(body))
-}

@@ -2,53 +2,42 @@
  * The `webhooks` of the OpenAPI description: the requests that a receiver of events gets, from the schemas of
  * `events.ts`, with their headers and what each answer brings about (docs/events.md).
  */
-import {
-  apiVersion,
-  ConnectionExpiring,
-  ConnectionInvalidated,
-  ConnectionLinked,
-  ConnectionRemoved,
-  ConnectionRestored,
-  ConnectionRevoked,
-  type EventType,
-  type eventSchemas,
-  TradesSynced,
-  TransactionsSynced,
-} from './events.ts'
+import { apiVersion, type EventType, eventSchemas } from './events.ts'
 import { type Json, type JsonObject, schemaReference } from './openapi-schemas.ts'
 import { providers } from './resources.ts'
 
 interface Described {
-  readonly type: EventType
-  readonly operationId: string
   readonly summary: string
-  readonly schema: (typeof eventSchemas)[number]
   readonly examples: JsonObject
 }
 
 /** One path item for each event type, by its name. */
 export function makeWebhookPaths(): JsonObject {
   return Object.fromEntries(
-    described.map(({ type, operationId, summary, schema, examples }): [string, Json] => [
-      type,
-      {
-        post: {
-          operationId,
-          summary,
-          description,
-          tags: ['Events'],
-          security: [],
-          parameters: Object.keys(headers).map((name) => ({
-            $ref: `#/components/parameters/${name}`,
-          })),
-          requestBody: {
-            required: true,
-            content: { 'application/json': { schema: schemaReference(schema), examples } },
+    eventSchemas.map((schema): [string, Json] => {
+      const type = schema.shape.type.value
+      const { summary, examples } = described[type]
+      return [
+        type,
+        {
+          post: {
+            operationId: type.replace(/\.(.)/, (_, first: string) => first.toUpperCase()),
+            summary,
+            description,
+            tags: ['Events'],
+            security: [],
+            parameters: Object.keys(headers).map((name) => ({
+              $ref: `#/components/parameters/${name}`,
+            })),
+            requestBody: {
+              required: true,
+              content: { 'application/json': { schema: schemaReference(schema), examples } },
+            },
+            responses,
           },
-          responses,
         },
-      },
-    ]),
+      ]
+    }),
   )
 }
 
@@ -190,69 +179,10 @@ const connection: JsonObject = {
 const about = (type: EventType, own: JsonObject = {}): JsonObject =>
   envelope(type, { ...connection, ...own }, { sync_run_id: null, new_count: 0, updated_count: 0 })
 
-const describedConnections: readonly Described[] = [
-  {
-    type: 'connection.linked',
-    operationId: 'connectionLinked',
-    summary: 'A connection is new',
-    schema: ConnectionLinked,
-    examples: { linked: example('A new connection', about('connection.linked')) },
-  },
-  {
-    type: 'connection.expiring',
-    operationId: 'connectionExpiring',
-    summary: 'A consent ends in 30, 7 or 1 days',
-    schema: ConnectionExpiring,
-    examples: {
-      week: example(
-        'Its consent ends within a week',
-        about('connection.expiring', { expires_at: '2026-11-27T03:00:00.000Z' }),
-      ),
-    },
-  },
-  {
-    type: 'connection.invalidated',
-    operationId: 'connectionInvalidated',
-    summary: 'Consent or credentials expired',
-    schema: ConnectionInvalidated,
-    examples: {
-      lost: example(
-        'Its owner has to reconnect',
-        about('connection.invalidated', { status: 'invalidated' }),
-      ),
-    },
-  },
-  {
-    type: 'connection.revoked',
-    operationId: 'connectionRevoked',
-    summary: 'A consent was withdrawn',
-    schema: ConnectionRevoked,
-    examples: {
-      withdrawn: example('Withdrawn', about('connection.revoked', { status: 'revoked' })),
-    },
-  },
-  {
-    type: 'connection.restored',
-    operationId: 'connectionRestored',
-    summary: 'A connection is active again',
-    schema: ConnectionRestored,
-    examples: { again: example('Active again', about('connection.restored')) },
-  },
-  {
-    type: 'connection.removed',
-    operationId: 'connectionRemoved',
-    summary: 'A connection was removed',
-    schema: ConnectionRemoved,
-    examples: { gone: example('Removed while it was active', about('connection.removed')) },
-  },
-]
-
-const described: readonly Described[] = [
-  {
-    type: 'transactions.synced',
-    operationId: 'transactionsSynced',
+/** Each type of event, in the words of the document. */
+const described: Readonly<Record<EventType, Described>> = {
+  'transactions.synced': {
     summary: 'A bank was synced',
-    schema: TransactionsSynced,
     examples: {
       new: example(
         'A new transaction',
@@ -272,11 +202,8 @@ const described: readonly Described[] = [
       ),
     },
   },
-  {
-    type: 'trades.synced',
-    operationId: 'tradesSynced',
+  'trades.synced': {
     summary: 'A broker was synced',
-    schema: TradesSynced,
     examples: {
       replay: example(
         'A changed trade, sent again as a replay',
@@ -288,5 +215,40 @@ const described: readonly Described[] = [
       ),
     },
   },
-  ...describedConnections,
-]
+  'connection.linked': {
+    summary: 'A connection is new',
+    examples: { linked: example('A new connection', about('connection.linked')) },
+  },
+  'connection.expiring': {
+    summary: 'A consent ends in 30, 7 or 1 days',
+    examples: {
+      week: example(
+        'Its consent ends within a week',
+        about('connection.expiring', { expires_at: '2026-11-27T03:00:00.000Z' }),
+      ),
+    },
+  },
+  'connection.invalidated': {
+    summary: 'Consent or credentials expired',
+    examples: {
+      lost: example(
+        'Its owner has to reconnect',
+        about('connection.invalidated', { status: 'invalidated' }),
+      ),
+    },
+  },
+  'connection.revoked': {
+    summary: 'A consent was withdrawn',
+    examples: {
+      withdrawn: example('Withdrawn', about('connection.revoked', { status: 'revoked' })),
+    },
+  },
+  'connection.restored': {
+    summary: 'A connection is active again',
+    examples: { again: example('Active again', about('connection.restored')) },
+  },
+  'connection.removed': {
+    summary: 'A connection was removed',
+    examples: { gone: example('Removed while it was active', about('connection.removed')) },
+  },
+}
