@@ -208,7 +208,7 @@ export const TransactionsSynced = envelopeOf('transactions.synced', bankRows).me
   description: 'The event after a sync of a bank.',
 })
 
-const TradesSynced = envelopeOf('trades.synced', rowsOf(TradeEvent)).meta({
+export const TradesSynced = envelopeOf('trades.synced', rowsOf(TradeEvent)).meta({
   id: 'TradesSynced',
   description: 'The event after a sync of a broker.',
 })
@@ -218,10 +218,6 @@ const aboutConnection = <Type extends ConnectionEventType>(
   id: string,
   description: string,
 ) => envelopeOf(type, ConnectionEvent).meta({ id, description })
-
-/** What syncs send. */
-export const SyncedEvent = z.discriminatedUnion('type', [TransactionsSynced, TradesSynced])
-export type SyncedEvent = z.infer<typeof SyncedEvent>
 
 /** The schema of each type of event. */
 export const eventSchemas = [

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { chunkLimits, EventEnvelope, parseEvent } from '#contract/events.ts'
+import { chunkLimits, EventEnvelope } from '#contract/events.ts'
 import { type ConnectionId, newId, type SyncRunId, type UserId } from '#kernel/ids.ts'
+import { parseEvent } from '#tests/support/synced-event.ts'
 import { type EventDraft, makeEvents, toReplay } from './envelope.ts'
 
 const ids = {

@@ -1,9 +1,9 @@
 /** What syncs of banks announce, from the providers' own rows to the events. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { SyncedEvent } from '#contract/events.ts'
 import { migrateAccount } from '#sandbox/akahu/people.ts'
 import { type Service, startService } from '#tests/support/service.ts'
+import type { SyncedEvent } from '#tests/support/synced-event.ts'
 import { akahuAgo, fiskilAgo, idsOf, watchAkahu, watchFiskil } from './banks.ts'
 
 const dayMs = 86_400_000

@@ -5,11 +5,12 @@
  */
 import assert from 'node:assert/strict'
 import { byOperator } from '#contract/actor.ts'
-import { parseEvent, type SyncedEvent, syncEventTypes } from '#contract/events.ts'
+import { syncEventTypes } from '#contract/events.ts'
 import type { ConnectionId, DeliveryId } from '#kernel/ids.ts'
 import type { SyncRunRow } from '#store/ports/syncs.ts'
 import type { SyncAnswer } from '#syncs/sync-now.ts'
 import type { Service, ServiceUser } from '#tests/support/service.ts'
+import { parseEvent, type SyncedEvent } from '#tests/support/synced-event.ts'
 
 /** One object of `data.new` or `data.updated`. */
 export type EventObject = SyncedEvent['data']['new'][number]

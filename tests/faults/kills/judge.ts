@@ -4,7 +4,8 @@
  * is the present version; a version that a completed sync has read is reported. Rows that the bank no longer
  * shows may end at any version, or be unreported.
  */
-import type { SyncedEvent } from '#contract/events.ts'
+
+import type { SyncedEvent } from '#tests/support/synced-event.ts'
 import type { BankRow } from './bank.ts'
 
 /** An accepted event, as the store names it, in the order in which it was to be sent to one endpoint. */

@@ -6,8 +6,8 @@ import { createHash } from 'node:crypto'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { SyncedEvent } from '#contract/events.ts'
 import type { Random } from '#sandbox/seed.ts'
+import { SyncedEvent } from '#tests/support/synced-event.ts'
 import { findForgery } from '#webhooks/sign.ts'
 
 export interface ReceiverEndpoint {

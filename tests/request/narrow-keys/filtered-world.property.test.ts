@@ -6,7 +6,6 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import fc from 'fast-check'
 import { byOperator } from '#contract/actor.ts'
-import type { SyncedEvent } from '#contract/events.ts'
 import { type KeyScope, keyScopes } from '#contract/key-scopes.ts'
 import { operations } from '#contract/operations.ts'
 import type { Account, Connection, Transaction } from '#contract/resources.ts'
@@ -19,6 +18,7 @@ import {
   type ServiceUser,
   startService,
 } from '#tests/support/service.ts'
+import type { SyncedEvent } from '#tests/support/synced-event.ts'
 import { addNarrowKey, type NarrowLimits } from './narrow.ts'
 
 let service: Service
