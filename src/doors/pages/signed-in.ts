@@ -11,6 +11,7 @@ import type { UserRow } from '#store/ports/users.ts'
 import type { PagesContext } from './context.ts'
 import { takeDone } from './done-notes.ts'
 import { formOf, localPath, toSignIn } from './forms.ts'
+import type { Html } from './html.ts'
 import { renderNotice } from './notices.ts'
 import { askToRetry } from './sign-in/entering.ts'
 import { isSignedIn, type SignedIn } from './visit.ts'
@@ -83,6 +84,40 @@ export function addForm(
     const turn = { visit, request, reply, form, part: toPart(request) }
     const places = { signIn: returnTo, list: returnTo }
     return act(turn).catch((error: unknown) => leadOn(error, reply, places))
+  })
+}
+
+/** A question about one thing of the person's, before it is changed for good. */
+interface Question<Thing> {
+  /** Null: there is no such thing, or it is another person's. The list says so. */
+  find(turn: SignedInRequest): Promise<Thing | null>
+  readonly title: string
+  render(thing: Thing, formToken: string): Html | Promise<Html>
+  /** Makes the change; returns the path of the page that says so. */
+  act(turn: FormTurn, thing: Thing): Promise<string>
+  /** Where a person continues who keeps it; the list when absent. */
+  keptAt?(thing: Thing): string
+}
+
+/** Mounts the page of a question and the form that answers it. `returnTo`: the list of such things. */
+export function addQuestion<Thing>(
+  scope: FastifyInstance,
+  context: PagesContext,
+  place: FormPlace & { readonly returnTo: string },
+  { find, title, render, act, keptAt = () => place.returnTo }: Question<Thing>,
+): void {
+  const gone = `${place.returnTo}?done=gone`
+  addPage(scope, context, place, async (turn) => {
+    const thing = await find(turn)
+    if (thing === null) return turn.reply.redirect(gone, 303)
+    const body = await render(thing, turn.visit.formToken)
+    return context.show(turn.reply, turn.visit, { title, body })
+  })
+  addForm(scope, context, place, async (turn) => {
+    const thing = await find(turn)
+    if (thing === null) return turn.reply.redirect(gone, 303)
+    const isConfirmed = turn.form.get('decision') === 'confirm'
+    return turn.reply.redirect(isConfirmed ? await act(turn, thing) : keptAt(thing), 303)
   })
 }
 

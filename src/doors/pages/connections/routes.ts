@@ -12,6 +12,7 @@ import { lookAgain } from '../looking.ts'
 import {
   addForm,
   addPage,
+  addQuestion,
   readDone,
   type SignedInRequest,
   toBy,
@@ -169,30 +170,22 @@ function addLabel(scope: FastifyInstance, context: PagesContext): void {
 }
 
 function addRemoval(scope: FastifyInstance, context: PagesContext): void {
-  const { connections } = context
+  const { connections, store } = context
   const place = { path: '/connections/:connection/remove', returnTo: path }
-  addPage(scope, context, place, async (turn) => {
-    const row = await findOwn(context, turn)
-    if (row === null) return turn.reply.redirect(`${path}?done=gone`, 303)
-    const { reply, visit } = turn
-    const renewal = await connections.renewals.find(row)
-    const accounts = await context.store.accounts.listByConnection(row.userId, row.id)
-    const body = renderRemoveConnection({
-      row,
-      accountNames: accounts.map(({ name }) => name),
-      renewal,
-      formToken: visit.formToken,
-    })
-    return context.show(reply, visit, { title: 'Remove this connection?', body })
-  })
-  addForm(scope, context, place, async (turn) => {
-    const row = await findOwn(context, turn)
-    if (row === null) return turn.reply.redirect(`${path}?done=gone`, 303)
-    if (turn.form.get('decision') !== 'confirm') {
-      return turn.reply.redirect(`${pathOf(row)}?done=kept`, 303)
-    }
-    const endsAtProvider = turn.form.get('atProvider') === 'true'
-    const done = await connections.removeConnection(toBy(turn.visit), row.id, { endsAtProvider })
-    return turn.reply.redirect(`${path}?done=${done}`, 303)
+  addQuestion(scope, context, place, {
+    find: (turn) => findOwn(context, turn),
+    title: 'Remove this connection?',
+    async render(row, formToken) {
+      const renewal = await connections.renewals.find(row)
+      const accounts = await store.accounts.listByConnection(row.userId, row.id)
+      const accountNames = accounts.map(({ name }) => name)
+      return renderRemoveConnection({ row, accountNames, renewal, formToken })
+    },
+    async act({ visit, form }, row) {
+      const endsAtProvider = form.get('atProvider') === 'true'
+      const done = await connections.removeConnection(toBy(visit), row.id, { endsAtProvider })
+      return `${path}?done=${done}`
+    },
+    keptAt: (row) => `${pathOf(row)}?done=kept`,
   })
 }

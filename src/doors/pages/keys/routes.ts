@@ -10,6 +10,7 @@ import type { PagesContext } from '../context.ts'
 import {
   addForm,
   addPage,
+  addQuestion,
   type FormTurn,
   readDone,
   readKept,
@@ -18,7 +19,6 @@ import {
   toProblems,
   zoneOf,
 } from '../signed-in.ts'
-import type { SignedIn } from '../visit.ts'
 import { findExample, toExampleUrl } from './example.ts'
 import {
   type KeyDraft,
@@ -45,8 +45,7 @@ export function addKeyRoutes(scope: FastifyInstance, context: PagesContext): voi
   addForm(scope, context, { path, isSensitive: true, isOnce: true, kept }, (turn) =>
     create(context, turn),
   )
-  addRevocation(scope, context)
-  addRotation(scope, context)
+  addQuestions(scope, context)
 }
 
 async function showKeys(
@@ -141,52 +140,36 @@ function toExpiry(day: string, user: UserRow): string | null | undefined {
 /** An active key of this person; another's, or one that has ended, is treated as one that does not exist. */
 async function findActive(
   { store, clock }: PagesContext,
-  visit: SignedIn,
-  text: string,
+  { visit, part }: SignedInRequest,
 ): Promise<KeyRow | null> {
-  const id = parseUuid<KeyId>(text)
+  const id = parseUuid<KeyId>(part('key'))
   const keys = id === null ? [] : await store.keys.list(visit.user.id)
   const now = clock.now()
   return keys.find((key) => key.id === id && toKeyStatus(key, now) === 'active') ?? null
 }
 
-function addRevocation(scope: FastifyInstance, context: PagesContext): void {
-  const place = { path: '/keys/:key/revoke', returnTo: path }
-
-  addPage(scope, context, place, async ({ visit, reply, part }) => {
-    const key = await findActive(context, visit, part('key'))
-    if (key === null) return reply.redirect(`${path}?done=gone`, 303)
-    const body = renderRevokeKey(key, visit.formToken)
-    return context.show(reply, visit, { title: 'Revoke this key?', body })
+function addQuestions(scope: FastifyInstance, context: PagesContext): void {
+  const find = (turn: SignedInRequest) => findActive(context, turn)
+  const revocation = { path: '/keys/:key/revoke', returnTo: path }
+  addQuestion(scope, context, revocation, {
+    find,
+    title: 'Revoke this key?',
+    render: renderRevokeKey,
+    async act({ visit }, key) {
+      await context.actions.revokeKey(toBy(visit), key.id)
+      return `${path}?done=revoked`
+    },
   })
-
-  addForm(scope, context, place, async ({ visit, reply, form, part }) => {
-    const key = await findActive(context, visit, part('key'))
-    if (key === null) return reply.redirect(`${path}?done=gone`, 303)
-    if (form.get('decision') !== 'confirm') return reply.redirect(path, 303)
-    await context.actions.revokeKey(toBy(visit), key.id)
-    return reply.redirect(`${path}?done=revoked`, 303)
-  })
-}
-
-function addRotation(scope: FastifyInstance, context: PagesContext): void {
-  const place = { path: '/keys/:key/rotate', returnTo: path }
-
-  addPage(scope, context, place, async ({ visit, reply, part }) => {
-    const key = await findActive(context, visit, part('key'))
-    if (key === null) return reply.redirect(`${path}?done=gone`, 303)
-    const body = renderRotateKey(key, visit.formToken)
-    return context.show(reply, visit, { title: 'Make a new secret for this key?', body })
-  })
-
-  const rules = { isSensitive: true, isOnce: true }
-  addForm(scope, context, { ...place, ...rules }, async ({ visit, reply, form, part }) => {
-    const key = await findActive(context, visit, part('key'))
-    if (key === null) return reply.redirect(`${path}?done=gone`, 303)
-    if (form.get('decision') !== 'confirm') return reply.redirect(path, 303)
-    const input = { overlapHours: Number(form.get('overlapHours') ?? 24) }
-    const { row, key: secret } = await context.actions.rotateKey(toBy(visit), key.id, input)
-    context.shownOnce.put(reply, visit.session, path, { id: row.id, secret })
-    return reply.redirect(path, 303)
+  const rotation = { path: '/keys/:key/rotate', returnTo: path, isSensitive: true, isOnce: true }
+  addQuestion(scope, context, rotation, {
+    find,
+    title: 'Make a new secret for this key?',
+    render: renderRotateKey,
+    async act({ visit, reply, form }, key) {
+      const input = { overlapHours: Number(form.get('overlapHours') ?? 24) }
+      const { row, key: secret } = await context.actions.rotateKey(toBy(visit), key.id, input)
+      context.shownOnce.put(reply, visit.session, path, { id: row.id, secret })
+      return path
+    },
   })
 }

@@ -2,12 +2,12 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { hasApiAccess } from '#auth/plans.ts'
 import { type ProgramId, parseUuid } from '#kernel/ids.ts'
-import type { ProgramRow } from '#store/ports/programs.ts'
 import { toSetupToken } from '../../simplefin-access.ts'
 import type { PagesContext } from '../context.ts'
 import {
   addForm,
   addPage,
+  addQuestion,
   type FormTurn,
   readDone,
   readKept,
@@ -16,7 +16,6 @@ import {
   toProblems,
   zoneOf,
 } from '../signed-in.ts'
-import type { SignedIn } from '../visit.ts'
 import {
   type ProgramDraft,
   path,
@@ -102,26 +101,17 @@ function readForm(form: URLSearchParams) {
 
 function addRevocation(scope: FastifyInstance, context: PagesContext): void {
   const place = { path: '/simplefin/programs/:program/revoke', returnTo: path }
-
-  /** A program of this person that has access; another's is treated as one that does not exist. */
-  async function find(visit: SignedIn, text: string): Promise<ProgramRow | null> {
-    const id = parseUuid<ProgramId>(text)
-    const row = id === null ? null : await context.store.programs.get(id)
-    return row?.userId === visit.user.id && row.revokedAt === null ? row : null
-  }
-
-  addPage(scope, context, place, async ({ visit, reply, part }) => {
-    const program = await find(visit, part('program'))
-    if (program === null) return reply.redirect(`${path}?done=gone`, 303)
-    const body = renderEndAccess(program, visit.formToken)
-    return context.show(reply, visit, { title: 'End this program’s access?', body })
-  })
-
-  addForm(scope, context, place, async ({ visit, reply, form, part }) => {
-    const program = await find(visit, part('program'))
-    if (program === null) return reply.redirect(`${path}?done=gone`, 303)
-    if (form.get('decision') !== 'confirm') return reply.redirect(path, 303)
-    await context.actions.revokeProgram(toBy(visit), program.id)
-    return reply.redirect(`${path}?done=ended`, 303)
+  addQuestion(scope, context, place, {
+    async find({ visit, part }) {
+      const id = parseUuid<ProgramId>(part('program'))
+      const row = id === null ? null : await context.store.programs.get(id)
+      return row?.userId === visit.user.id && row.revokedAt === null ? row : null
+    },
+    title: 'End this program’s access?',
+    render: renderEndAccess,
+    async act({ visit }, { id }) {
+      await context.actions.revokeProgram(toBy(visit), id)
+      return `${path}?done=ended`
+    },
   })
 }

@@ -11,6 +11,7 @@ import { lookAgain } from '../looking.ts'
 import {
   addForm,
   addPage,
+  addQuestion,
   type FormTurn,
   isFormRefusal,
   readDone,
@@ -332,21 +333,13 @@ function addQuestions(scope: FastifyInstance, context: PagesContext): void {
     isSensitive: boolean,
     act: (turn: FormTurn, endpoint: EndpointRow) => Promise<string>,
   ) => {
-    const place = { path: `/webhooks/:webhook/${question}`, returnTo: path }
-    addPage(scope, context, place, async (turn) => {
-      const endpoint = await findOwn(context, turn)
-      if (endpoint === null) return turn.reply.redirect(`${path}?done=gone`, 303)
-      const body = renderEndpointQuestion(question, endpoint, turn.visit.formToken)
-      return context.show(turn.reply, turn.visit, { title: titleOf(question), body })
-    })
-    addForm(scope, context, { ...place, isSensitive }, async (turn) => {
-      const endpoint = await findOwn(context, turn)
-      if (endpoint === null) return turn.reply.redirect(`${path}?done=gone`, 303)
-      const isConfirmed = turn.form.get('decision') === 'confirm'
-      return turn.reply.redirect(
-        isConfirmed ? await act(turn, endpoint) : `${pathOf(endpoint)}?done=kept`,
-        303,
-      )
+    const place = { path: `/webhooks/:webhook/${question}`, returnTo: path, isSensitive }
+    addQuestion(scope, context, place, {
+      find: (turn) => findOwn(context, turn),
+      title: titleOf(question),
+      render: (endpoint, formToken) => renderEndpointQuestion(question, endpoint, formToken),
+      act,
+      keptAt: (endpoint) => `${pathOf(endpoint)}?done=kept`,
     })
   }
   mount('rotate', true, async ({ reply, visit }, endpoint) => {
