@@ -17,9 +17,8 @@ import type { TransactionPage } from '#providers/port.ts'
 import type { LedgerMonth } from '#store/ports/ledgers.ts'
 import type { Store } from '#store/ports/store.ts'
 import { contentVersions, toTransactionObject } from '#syncs/event-objects.ts'
-import { encodeLedger, makeEntries } from '#syncs/ledger-code.ts'
+import { encodeLedger, makeEntries, unmark } from '#syncs/ledger-code.ts'
 import { collectNews, type RowChanges } from '#syncs/news.ts'
-import { setPrint } from '#syncs/print-table.ts'
 import { makeEvents } from '#webhooks/envelope.ts'
 import { fillFleet } from './fleet/fill.ts'
 import { insertRows, measureTable, openPlace, type Place, withEngine } from './ground.ts'
@@ -275,13 +274,9 @@ function makeMonths(accountId: AccountId, rowsOfMonth: number, write: number): L
 function toMonth(accountId: AccountId, month: number, rows: number): LedgerMonth {
   const entries = makeEntries()
   const numbers = Array.from({ length: rows }, (_, row) => row)
-  const makePrint = () => ({
-    high: randomBytes(4).readInt32BE(),
-    low: randomBytes(4).readInt32BE(),
-  })
-  for (const row of numbers) {
-    setPrint(entries.ids, row, makePrint())
-    setPrint(entries.contents, row, makePrint())
+  for (const _ of numbers) {
+    entries.ids.push(randomBytes(8).readBigUInt64BE())
+    entries.contents.push(unmark(randomBytes(8).readBigUInt64BE()))
     entries.gone.push(false)
   }
   return {

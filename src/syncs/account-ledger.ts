@@ -11,16 +11,9 @@ import {
   encodeLedger,
   type LedgerEntries,
   makeEntries,
+  type RowFingerprint,
   unknownContent,
 } from './ledger-code.ts'
-import {
-  makePrintTable,
-  noRow,
-  type PrintColumn,
-  type PrintTable,
-  type SplitFingerprint,
-  setPrint,
-} from './print-table.ts'
 
 /** A row as it was read. Of it only fingerprints are remembered. */
 export interface LedgerRow {
@@ -78,16 +71,21 @@ export function openAccountLedger(options: AccountLedgerOptions): AccountLedger 
   const { accountId, prints, contentVersion } = options
   const known = readKnown(options)
   const { ids, contents, months, gone, met } = known
-  const byContent = tableOf(contents, gone.length, (row) => !isUnknown(contents, row))
-  let byId: PrintTable | null = null
+  const byContent = new Map<RowFingerprint, number>()
+  for (const [row, content] of contents.entries()) {
+    // All of the unknown ones are equal, and none of them is to be found by it.
+    if (content !== unknownContent) byContent.set(content, row)
+  }
+  let byId: Map<RowFingerprint, number> | null = null
   const changed = new Set<MonthNumber>()
   let returned = 0
 
   /** @param before the fingerprint of the row's content under the id that the known row had. */
-  function renew(number: number, { month, content }: Seen, before: SplitFingerprint): Sighting {
+  function renew(number: number, { month, content }: Seen, before: RowFingerprint): Sighting {
     const former = months[number] ?? month
-    const isUpdated = !isSame(contents, number, before) && !isUnknown(contents, number)
-    if (!isSame(contents, number, content) || former !== month || gone[number] === true) {
+    const stored = contents[number]
+    const isUpdated = stored !== before && stored !== unknownContent
+    if (stored !== content || former !== month || gone[number] === true) {
       changed.add(former).add(month)
     }
     if (gone[number] === true) returned += 1
@@ -97,24 +95,24 @@ export function openAccountLedger(options: AccountLedgerOptions): AccountLedger 
 
   /** The row is at the provider, with this month and content. */
   function remember(row: number, { month, content }: Seen): void {
-    setPrint(contents, row, content)
+    replace(byContent, contents[row], { row, print: content })
+    contents[row] = content
     months[row] = month
     gone[row] = false
     met[row] = true
-    byContent.add(row)
   }
 
-  function meetOther(row: LedgerRow, content: SplitFingerprint): Sighting {
-    byId ??= tableOf(ids, gone.length, () => true)
+  function meetOther(row: LedgerRow, content: RowFingerprint): Sighting {
+    byId ??= new Map(ids.map((id, number) => [id, number]))
     const seen = { month: row.month, content }
     const id = prints.idOf(row.id)
-    const same = byId.find(id)
-    if (same !== noRow) return renew(same, seen, content)
-    const former = row.formerId === null ? noRow : byId.find(prints.idOf(row.formerId))
-    const isMoved = former !== noRow && row.formerId !== null && met[former] !== true
+    const same = byId.get(id)
+    if (same !== undefined) return renew(same, seen, content)
+    const former = row.formerId === null ? undefined : byId.get(prints.idOf(row.formerId))
+    const isMoved = former !== undefined && row.formerId !== null && met[former] !== true
     const number = isMoved ? former : gone.length
-    setPrint(ids, number, id)
-    byId.add(number)
+    replace(byId, ids[number], { row: number, print: id })
+    ids[number] = id
     if (isMoved) return renew(former, seen, prints.contentOf(row.formerId, row.content))
     remember(number, seen)
     changed.add(row.month)
@@ -124,8 +122,8 @@ export function openAccountLedger(options: AccountLedgerOptions): AccountLedger 
   return {
     meet(row) {
       const content = prints.contentOf(row.id, row.content)
-      const same = byContent.find(content)
-      if (same === noRow || gone[same] === true || months[same] !== row.month) {
+      const same = byContent.get(content)
+      if (same === undefined || gone[same] === true || months[same] !== row.month) {
         return meetOther(row, content)
       }
       met[same] = true
@@ -147,7 +145,7 @@ export function openAccountLedger(options: AccountLedgerOptions): AccountLedger 
 
 interface Seen {
   readonly month: MonthNumber
-  readonly content: SplitFingerprint
+  readonly content: RowFingerprint
 }
 
 function readKnown({ months, contentVersion }: AccountLedgerOptions): Known {
@@ -156,7 +154,7 @@ function readKnown({ months, contentVersion }: AccountLedgerOptions): Known {
     const first = known.gone.length
     const isComparable = decodeLedger(entries, known) === contentVersion
     for (let row = first; row < known.gone.length; row += 1) {
-      if (!isComparable) setPrint(known.contents, row, unknownContent)
+      if (!isComparable) known.contents[row] = unknownContent
       known.months.push(month)
       known.met.push(false)
     }
@@ -164,19 +162,15 @@ function readKnown({ months, contentVersion }: AccountLedgerOptions): Known {
   return known
 }
 
-/** A table of the rows that `isFound` chooses. */
-function tableOf(column: PrintColumn, rows: number, isFound: (row: number) => boolean): PrintTable {
-  const table = makePrintTable(column, rows)
-  for (let row = 0; row < rows; row += 1) if (isFound(row)) table.add(row)
-  return table
+/** The row is found by this fingerprint, and by its former one no more. */
+function replace(
+  rows: Map<RowFingerprint, number>,
+  former: RowFingerprint | undefined,
+  { row, print }: { readonly row: number; readonly print: RowFingerprint },
+): void {
+  if (former !== undefined && rows.get(former) === row) rows.delete(former)
+  rows.set(print, row)
 }
-
-const isSame = ({ high, low }: PrintColumn, row: number, print: SplitFingerprint): boolean =>
-  high[row] === print.high && low[row] === print.low
-
-/** All of these have the same content, by which none of them is to be found. */
-const isUnknown = (contents: PrintColumn, row: number): boolean =>
-  isSame(contents, row, unknownContent)
 
 interface Outcome {
   readonly known: Known

@@ -8,39 +8,32 @@ import {
   type LedgerEntries,
   LedgerFormatError,
   makeEntries,
+  type RowFingerprint,
   unmark,
 } from './ledger-code.ts'
-import { type SplitFingerprint, setPrint } from './print-table.ts'
 
 interface Entry {
-  readonly id: SplitFingerprint
-  readonly content: SplitFingerprint
+  readonly id: RowFingerprint
+  readonly content: RowFingerprint
   readonly isGone: boolean
 }
 
-const word = fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 })
-const print = fc.record({ high: word, low: word }, { noNullPrototype: true })
+const print = fc.bigInt({ min: 0n, max: 2n ** 64n - 1n })
 const entry = fc.record(
   { id: print, content: print.map(unmark), isGone: fc.boolean() },
   { noNullPrototype: true },
 )
-const toBytes = ({ high, low }: SplitFingerprint): Buffer => {
-  const bytes = Buffer.alloc(8)
-  bytes.writeInt32BE(high)
-  bytes.writeInt32BE(low, 4)
-  return bytes
-}
 const entries: fc.Arbitrary<Entry[]> = fc.uniqueArray(entry, {
-  selector: ({ id }) => toBytes(id).toString('hex'),
+  selector: ({ id }) => id,
   maxLength: 60,
 })
-const byId = (left: Entry, right: Entry) => Buffer.compare(toBytes(left.id), toBytes(right.id))
+const byId = (left: Entry, right: Entry) => (left.id < right.id ? -1 : 1)
 
 function toColumns(given: readonly Entry[]): LedgerEntries {
   const columns = makeEntries()
-  for (const [row, { id, content, isGone }] of given.entries()) {
-    setPrint(columns.ids, row, id)
-    setPrint(columns.contents, row, content)
+  for (const { id, content, isGone } of given) {
+    columns.ids.push(id)
+    columns.contents.push(content)
     columns.gone.push(isGone)
   }
   return columns
@@ -84,11 +77,9 @@ test('R35: the bytes of a month are those that stored ledgers have', () => {
   )
   const columns = makeEntries()
   assert.equal(decodeLedger(bytes, columns), 7)
-  const first = { high: 0x01020304, low: 0x05060708 }
-  const second = { high: 0x91929394 | 0, low: 0x95969798 | 0 }
   assert.deepEqual(columns, {
-    ids: { high: [first.high, second.high], low: [first.low, second.low] },
-    contents: { high: [0x11121314, 0x9a9b9c9d | 0], low: [0x15161718, 0x9e9fa0a0 | 0] },
+    ids: [0x01020304_05060708n, 0x91929394_95969798n],
+    contents: [0x11121314_15161718n, 0x9a9b9c9d_9e9fa0a0n],
     gone: [false, true],
   })
   assert.deepEqual(Buffer.from(encodeLedger(columns, [1, 0], 7)), bytes)
@@ -103,7 +94,7 @@ test('R35: a row takes at most 18 bytes, the header counted', () => {
 })
 
 test('bytes of another format, and bytes that were cut, are refused', () => {
-  const bytes = encode([{ id: { high: 1, low: 2 }, content: { high: 3, low: 4 }, isGone: false }])
+  const bytes = encode([{ id: 1n, content: 2n, isGone: false }])
   const newer = Uint8Array.from(bytes)
   newer[0] = 3
   for (const bad of [new Uint8Array(), bytes.subarray(0, 1), bytes.subarray(0, 12), newer]) {

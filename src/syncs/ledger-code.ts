@@ -4,13 +4,15 @@
  * when the provider no longer has the row. docs/decisions/0016-short-fingerprints.md gives the probability of
  * two equal ones.
  */
-import { type PrintColumn, type SplitFingerprint, setPrint } from './print-table.ts'
+
+/** The first 64 bits of a keyed hash, unsigned. */
+export type RowFingerprint = bigint
 
 /** Rows by their numbers, in columns. */
 export interface LedgerEntries {
-  readonly ids: PrintColumn
+  readonly ids: RowFingerprint[]
   /** Their lowest bit is unset; `unknownContent` where the content is unknown. */
-  readonly contents: PrintColumn
+  readonly contents: RowFingerprint[]
   /** The provider did not have the row at the last read. */
   readonly gone: boolean[]
 }
@@ -22,21 +24,20 @@ export class LedgerFormatError extends Error {
 
 /** The length of a fingerprint: an entry has one of the id and one of the content. */
 const printBytes = 8
-const wordBytes = 4
 const entryBytes = 2 * printBytes
 const headerBytes = 2
 /** The version of this layout. */
 const format = 2
-const goneBit = 1
+const goneBit = 1n
 
 /**
  * The content of a row that was stored under another list of fields: its next content counts as unchanged.
  */
-export const unknownContent: SplitFingerprint = { high: 0, low: 0 }
+export const unknownContent: RowFingerprint = 0n
 
 /** No rows yet. */
 export function makeEntries(): LedgerEntries {
-  return { ids: { high: [], low: [] }, contents: { high: [], low: [] }, gone: [] }
+  return { ids: [], contents: [], gone: [] }
 }
 
 /**
@@ -53,27 +54,16 @@ export function encodeLedger(
   bytes[0] = format
   bytes[1] = contentVersion
   let at = headerBytes
-  for (const row of rows.toSorted(byId(ids))) {
-    writePrint(view, at, { high: ids.high[row] ?? 0, low: ids.low[row] ?? 0 })
-    const low = (contents.low[row] ?? 0) | (gone[row] === true ? goneBit : 0)
-    writePrint(view, at + printBytes, { high: contents.high[row] ?? 0, low })
+  for (const row of rows.toSorted((left, right) =>
+    (ids[left] ?? 0n) < (ids[right] ?? 0n) ? -1 : 1,
+  )) {
+    const content = contents[row] ?? unknownContent
+    view.setBigUint64(at, ids[row] ?? 0n)
+    view.setBigUint64(at + printBytes, gone[row] === true ? content | goneBit : content)
     at += entryBytes
   }
   return bytes
 }
-
-function writePrint(view: DataView, at: number, { high, low }: SplitFingerprint): void {
-  view.setInt32(at, high)
-  view.setInt32(at + wordBytes, low)
-}
-
-/** In the order of the bytes, which has no sign. */
-const byId =
-  ({ high, low }: PrintColumn) =>
-  (left: number, right: number): number =>
-    unsigned(high[left]) - unsigned(high[right]) || unsigned(low[left]) - unsigned(low[right])
-
-const unsigned = (word: number | undefined): number => (word ?? 0) >>> 0
 
 /** Adds the rows to `entries`, and returns the version of the list of fields. @throws LedgerFormatError */
 export function decodeLedger(bytes: Uint8Array, { ids, contents, gone }: LedgerEntries): number {
@@ -86,21 +76,13 @@ export function decodeLedger(bytes: Uint8Array, { ids, contents, gone }: LedgerE
   }
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   for (let at = headerBytes; at < bytes.byteLength; at += entryBytes) {
-    const row = gone.length
-    setPrint(ids, row, readPrint(view, at))
-    const content = readPrint(view, at + printBytes)
-    setPrint(contents, row, unmark(content))
-    gone.push((content.low & goneBit) !== 0)
+    const content = view.getBigUint64(at + printBytes)
+    ids.push(view.getBigUint64(at))
+    contents.push(unmark(content))
+    gone.push((content & goneBit) !== 0n)
   }
   return contentVersion
 }
 
-const readPrint = (view: DataView, at: number): SplitFingerprint => ({
-  high: view.getInt32(at),
-  low: view.getInt32(at + wordBytes),
-})
-
 /** The content with its lowest bit unset. */
-export function unmark({ high, low }: SplitFingerprint): SplitFingerprint {
-  return { high, low: low & ~goneBit }
-}
+export const unmark = (content: RowFingerprint): RowFingerprint => content & ~goneBit
