@@ -7,14 +7,11 @@ import { retryLaterSeconds } from '#contract/limits.ts'
 import { readRetryAfter } from '#kernel/retry-after.ts'
 import { UpstreamError, type UpstreamFailure } from '../failure.ts'
 import { hideSecrets } from '../hide-secrets.ts'
+import { readRefusalBody, toDetail } from '../refusal-body.ts'
 import type { UpstreamResponse } from '../upstream.ts'
 
 /** The kind of endpoint: the user's, the one that names the user, one account's, or the app's own. */
 export type Audience = 'user' | 'identify' | 'account' | 'app'
-
-const maxDetailLength = 300
-/** Longer error bodies are web pages of an intermediary, not Akahu's message. */
-const maxErrorBytes = 65_536
 
 /** What a person does about a refusal of their personal app, by status. */
 const advice: Readonly<Record<number, string>> = {
@@ -70,30 +67,12 @@ export function malformed(detail: string, cause?: unknown): UpstreamError {
 
 /** Makes a provider's message safe to show: no secrets, no control characters, at most 300 characters. */
 export function cleanDetail(text: string, secrets: readonly string[]): string {
-  return hideSecrets(text, secrets)
-    .replace(/\b(user|app)_token_[\w-]+/g, '[secret]')
-    .replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ')
-    .trim()
-    .slice(0, maxDetailLength)
-    .toWellFormed()
+  return toDetail(hideSecrets(text, secrets).replace(/\b(user|app)_token_[\w-]+/g, '[secret]'))
 }
 
-function readDetail(response: UpstreamResponse, secrets: readonly string[]): string {
-  const said = readMessage(response.body)
-  const clean = said === null ? '' : cleanDetail(said, secrets)
-  return clean === '' ? `the provider answered ${response.status}` : clean
-}
-
-/** `message` of the API, `error_description` or `error` of its OAuth side; null when there is none. */
-function readMessage(body: Uint8Array): string | null {
-  if (body.length === 0 || body.length > maxErrorBytes) return null
-  try {
-    const parsed: unknown = JSON.parse(Buffer.from(body).toString('utf8'))
-    if (typeof parsed !== 'object' || parsed === null) return null
-    const { message, error_description, error }: Record<string, unknown> = { ...parsed }
-    return [message, error_description, error].find((one) => typeof one === 'string') ?? null
-  } catch {
-    // An error page that is not JSON has no message for us; the status is sufficient.
-    return null
-  }
+/** `message` of the API, `error_description` or `error` of its OAuth side. */
+function readDetail({ status, body }: UpstreamResponse, secrets: readonly string[]): string {
+  const { message, error_description, error } = readRefusalBody(body)
+  const said = [message, error_description, error].find((one) => typeof one === 'string') ?? ''
+  return cleanDetail(said, secrets) || `the provider answered ${status}`
 }

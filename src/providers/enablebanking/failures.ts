@@ -6,6 +6,7 @@
 import { hideNumberShapes } from '#kernel/account-numbers.ts'
 import { readRetryAfter } from '#kernel/retry-after.ts'
 import { UpstreamError, type UpstreamFailure } from '../failure.ts'
+import { readRefusalBody, toDetail } from '../refusal-body.ts'
 import type { UpstreamResponse } from '../upstream.ts'
 
 /** A refusal with the code that the callers branch on. */
@@ -119,12 +120,8 @@ const toAdvice = (code: string): string =>
     ? 'add {BASE_URL}/providers/enablebanking/callback to the redirect URLs of the application'
     : 'the application’s id and private key, whether it is active, and the clock of this machine'
 
-const maxErrorBytes = 65_536
-const maxDetailLength = 300
-
 function readSaid(body: Uint8Array): Said {
-  const parsed = body.length > maxErrorBytes ? null : readJson(body)
-  const { message, error, code, detail }: Record<string, unknown> = { ...parsed }
+  const { message, error, code, detail } = readRefusalBody(body)
   const inner: Record<string, unknown> = typeof detail === 'object' ? { ...detail } : {}
   const codes = [error, code, inner.error, inner.code]
   const named = codes.find((one) => typeof one === 'string' && /^[A-Z_]{3,60}$/.test(one))
@@ -136,23 +133,13 @@ function readSaid(body: Uint8Array): Said {
   }
 }
 
-function readJson(body: Uint8Array): object | null {
-  try {
-    const parsed: unknown = JSON.parse(Buffer.from(body).toString('utf8'))
-    return typeof parsed === 'object' ? parsed : null
-  } catch {
-    // An error page that is not JSON says nothing that we could show; the status is enough.
-    return null
-  }
-}
-
 /** Without tokens, keys, numbers and control characters. */
 function clean(text: string): string {
   const plain = text
     .replace(/\beyJ[\w.-]+/g, '[secret]')
     .replace(/-----BEGIN[\s\S]*/g, '[secret]')
     .replace(/[\p{Cc}\u2028\u2029]+/gu, ' ')
-  return hideNumberShapes(plain).trim().slice(0, maxDetailLength).toWellFormed()
+  return toDetail(hideNumberShapes(plain))
 }
 
 /** A body, or one of its rows, that cannot be read (reading R23). */

@@ -6,10 +6,9 @@ import { retryLaterSeconds } from '#contract/limits.ts'
 import { readRetryAfter } from '#kernel/retry-after.ts'
 import { UpstreamError, type UpstreamFailure } from '../failure.ts'
 import { hideSecrets } from '../hide-secrets.ts'
+import { readRefusalBody, toDetail } from '../refusal-body.ts'
 import type { UpstreamResponse } from '../upstream.ts'
 
-const maxDetail = 300
-const maxErrorBody = 65_536
 /** Messages are truncated before the patterns run, because some patterns take quadratic time. */
 const maxCleaned = 2000
 
@@ -58,9 +57,11 @@ export function toRefusal(
   options: { readonly nowMs: number; readonly secrets: readonly string[] },
 ): UpstreamError {
   const { status } = response
-  const { code, message } = readErrorBody(response.body)
+  const { name, message } = readRefusalBody(response.body)
+  const code = typeof name === 'string' ? name : ''
+  const said = typeof message === 'string' ? message : ''
   const detail =
-    cleanDetail(message, options.secrets) ||
+    cleanDetail(said, options.secrets) ||
     cleanDetail(code, options.secrets) ||
     `the provider answered ${status}`
   const failure = toFailure(response, detail, options.nowMs)
@@ -80,37 +81,16 @@ function toFailure(response: UpstreamResponse, detail: string, nowMs: number): U
 }
 
 /**
- * Fiskil's `name` and `message`; empty when the body is not Fiskil's (a proxy's HTML page, an empty body).
- */
-function readErrorBody(body: Uint8Array): { readonly code: string; readonly message: string } {
-  const none = { code: '', message: '' }
-  if (body.length === 0 || body.length > maxErrorBody) return none
-  try {
-    const parsed: unknown = JSON.parse(new TextDecoder().decode(body))
-    if (typeof parsed !== 'object' || parsed === null) return none
-    return {
-      code: 'name' in parsed && typeof parsed.name === 'string' ? parsed.name : '',
-      message: 'message' in parsed && typeof parsed.message === 'string' ? parsed.message : '',
-    }
-  } catch {
-    // An error page that is not JSON explains nothing; the status alone decides.
-    return none
-  }
-}
-
-/**
  * Makes a provider's message safe to show: secrets, bearer tokens and the queries of URLs are removed,
  * control and direction characters become blanks, and at most 300 characters remain.
  */
 export function cleanDetail(text: string, secrets: readonly string[]): string {
-  return hideSecrets(text, secrets)
+  const clean = hideSecrets(text, secrets)
     .slice(0, maxCleaned)
     .replace(/\bBearer\s+\S+/gi, 'Bearer [secret]')
     .replace(/\beyJ[\w-]+(?:\.[\w-]*)*/g, '[secret]')
     .replace(/(https?:\/\/[^\s?#"'<>]*)[?#][^\s"'<>]*/gi, '$1')
     .replace(/\/\/[^\s/@"'<>]+@/g, '//')
     .replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]+/gu, ' ')
-    .trim()
-    .slice(0, maxDetail)
-    .toWellFormed()
+  return toDetail(clean)
 }

@@ -7,9 +7,8 @@ import { retryLaterSeconds } from '#contract/limits.ts'
 import { maxRetryAfterSeconds, readRetryAfter } from '#kernel/retry-after.ts'
 import { UpstreamError, type UpstreamFailure } from '../failure.ts'
 import { hideSecrets } from '../hide-secrets.ts'
+import { readRefusalBody, toDetail } from '../refusal-body.ts'
 import type { UpstreamResponse } from '../upstream.ts'
-
-const maxDetail = 300
 
 /**
  * Whose credentials an answer may refuse: a user's under the commercial key; `ours`, the key of the variables
@@ -86,8 +85,7 @@ interface ErrorBody {
 
 /** The bodies vary: `{detail, code}`, `{default_detail, default_code}`, `{error}`; the first text is used. */
 function readError(body: Uint8Array): ErrorBody {
-  const value = parseObject(body)
-  if (value === null) return { text: null, code: null }
+  const value = readRefusalBody(body)
   const texts = [value.detail, value.default_detail, value.error, value.message]
   const text = texts.find((item) => typeof item === 'string' && item.trim() !== '')
   const code = value.code ?? value.default_code
@@ -97,24 +95,11 @@ function readError(body: Uint8Array): ErrorBody {
   }
 }
 
-function parseObject(body: Uint8Array): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(body).toString())
-    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : null
-  } catch {
-    // A proxy's error page is not JSON; the status is sufficient.
-    return null
-  }
-}
-
 /** Makes the provider's message safe to show: bounded, on one line, without credentials. */
 export function cleanDetail(text: string, secrets: readonly string[]): string {
   const forms = secrets.flatMap((secret) => [secret, encodeURIComponent(secret)])
-  return hideSecrets(text, forms)
-    .replace(/\b(userSecret|userId|clientId|consumerKey|signature)=[^&\s"']*/gi, '$1=[secret]')
-    .replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ')
-    .trim()
-    .slice(0, maxDetail)
+  const secretField = /\b(userSecret|userId|clientId|consumerKey|signature)=[^&\s"']*/gi
+  return toDetail(hideSecrets(text, forms).replace(secretField, '$1=[secret]'))
 }
 
 type Headers = UpstreamResponse['headers']

@@ -6,6 +6,7 @@
 import { readRetryAfter } from '#kernel/retry-after.ts'
 import { UpstreamError, type UpstreamFailure } from '../failure.ts'
 import { hideSecrets } from '../hide-secrets.ts'
+import { readRefusalBody, toDetail } from '../refusal-body.ts'
 import { readServerTime } from '../server-time.ts'
 import type { UpstreamResponse } from '../upstream.ts'
 
@@ -13,9 +14,6 @@ import type { UpstreamResponse } from '../upstream.ts'
 export const tokenRefused =
   'Up refuses this token: it has expired, was revoked, or a newer one has replaced it; make a new one in the Up app (Data sharing, Personal Access Token) and link it again'
 
-const maxDetailLength = 300
-/** Longer error bodies are web pages of an intermediary, not Up's message. */
-const maxErrorBytes = 65_536
 const hourMs = 3_600_000
 
 /** What the failure of an answer depends on besides the answer. */
@@ -63,36 +61,18 @@ export function malformed(detail: string, cause?: unknown): UpstreamError {
 
 /** Makes a message safe to show: no secrets, no control characters, at most 300 characters. */
 export function cleanDetail(text: string, secrets: readonly string[]): string {
-  return hideSecrets(text, secrets)
-    .replace(/\bup(?::|%3a)[^\s"']+/gi, '[secret]')
-    .replace(/[\u0000-\u001f\u007f-\u009f\u2028\u2029]+/g, ' ')
-    .trim()
-    .slice(0, maxDetailLength)
-    .toWellFormed()
+  return toDetail(hideSecrets(text, secrets).replace(/\bup(?::|%3a)[^\s"']+/gi, '[secret]'))
 }
 
-function readDetail(response: UpstreamResponse, secrets: readonly string[]): string {
-  const said = readMessage(response.body)
-  const clean = said === null ? '' : cleanDetail(said, secrets)
-  return clean === '' ? `the provider answered ${response.status}` : clean
+function readDetail({ status, body }: UpstreamResponse, secrets: readonly string[]): string {
+  return cleanDetail(readMessage(body) ?? '', secrets) || `the provider answered ${status}`
 }
 
 /** Title and detail of the first error of `{errors: [{status, title, detail, source?}]}`; null: none. */
 export function readMessage(body: Uint8Array): string | null {
-  if (body.length === 0 || body.length > maxErrorBytes) return null
-  try {
-    const parsed: unknown = JSON.parse(Buffer.from(body).toString('utf8'))
-    const errors: unknown = readField(parsed, 'errors')
-    const first: unknown = Array.isArray(errors) ? errors[0] : undefined
-    const words = [readField(first, 'title'), readField(first, 'detail')]
-    const said = words.filter((word) => typeof word === 'string' && word !== '')
-    return said.length === 0 ? null : said.join(': ')
-  } catch {
-    // An error page that is not JSON has no message for us; the status is sufficient.
-    return null
-  }
-}
-
-function readField(value: unknown, key: string): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined
+  const { errors } = readRefusalBody(body)
+  const first: unknown = Array.isArray(errors) ? errors[0] : undefined
+  const { title, detail }: Record<string, unknown> = typeof first === 'object' ? { ...first } : {}
+  const said = [title, detail].filter((word) => typeof word === 'string' && word !== '')
+  return said.length === 0 ? null : said.join(': ')
 }
