@@ -9,7 +9,7 @@ const root = new URL('../', import.meta.url).href
 const packages = `${root}node_modules/`
 /** Packages whose modules import each other by relative paths with their endings, all of them ES modules. */
 const esPackages = ['kysely', 'zod', 'oidc-provider'].map((name) => `${packages}${name}/`)
-/** Of the import map of package.json: the rooms that are not below src, and src itself. */
+/** Names in the import map of package.json that do not lead below src, and src itself. */
 const besideSrc = /^#(?:src|sandbox|tests)\//
 
 export interface Resolution {

@@ -24,7 +24,7 @@ interface ReadsOptions extends AssemblyOptions {
   readonly tokens: TokenReader | null
 }
 
-/** Of the connections that a process holds, how many may wait for events. */
+/** The share of the connections of a process that may wait for events. */
 const waitingShare = 0.8
 
 function openFollower({ store, clock, sealer }: ReadsOptions) {

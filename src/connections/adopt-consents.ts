@@ -37,7 +37,7 @@ export interface Adoption {
 
 export interface Choice {
   isWanted(found: DiscoveredConnection): boolean
-  /** Of one whose connection is being removed, given those that are wanted. */
+  /** Judges one whose connection is being removed, given those that are wanted. */
   isWantedAgain(leaving: DiscoveredConnection, news: readonly DiscoveredConnection[]): boolean
 }
 

@@ -42,7 +42,7 @@ export function planAccounts(
 }
 
 interface MatchRules {
-  /** Of a renewal: its first list, or a later one; null: there was none. */
+  /** Which list a renewal has read: its first one or a later one; null: there was no renewal. */
   readonly list: 'first' | 'later' | null
   readonly hasUnstableIds: boolean
 }

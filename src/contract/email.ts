@@ -11,7 +11,7 @@ import { domainToASCII, domainToUnicode } from 'node:url'
 const pattern = /^[^\s@<>\p{Cc}\p{Cf}]{1,64}@[^\s@.<>\p{Cc}\p{Cf}]+(?:\.[^\s@.<>\p{Cc}\p{Cf}]+)*$/u
 export const maxEmailLength = 254
 
-/** Of the demo users of sandbox mode. RFC 2606 §2 reserves `.example`: nobody gets mail there. */
+/** Demo users of sandbox mode have it. RFC 2606 §2 reserves `.example`: nobody gets mail there. */
 export const demoDomain = 'demo.example'
 
 export const isDemoEmail = (text: string): boolean =>

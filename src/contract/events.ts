@@ -160,7 +160,7 @@ const EventMetadata = z
       description:
         'The sync that found the rows. Null in a test event, in a replay and in an event about a connection.',
     }),
-    // Of the whole run; the arrays belong to the chunk (reading R33).
+    // These count the whole run; the arrays belong to the chunk (reading R33).
     new_count: count('New rows of the whole sync, in all of its chunks.'),
     updated_count: count('Changed rows of the whole sync, in all of its chunks.'),
     chunk: place('Number of this chunk, from 1.'),

@@ -21,7 +21,7 @@ export interface OwedAnswers {
   earlierOwed: ServerResponse[]
 }
 
-/** Of all connections of a listener. */
+/** What all connections of a listener are owed. */
 export interface OwedTotal {
   /** The length of all lists of earlier answers together. */
   behind: number

@@ -14,7 +14,7 @@ const bytesPerPart = 16
  * What may arrive for one body, chunk sizes, extensions and trailers included, as a multiple of its limit.
  */
 const mostRaw = 2
-/** Of all bodies being received. Above this, the one begun first ends with its connection. */
+/** The bound of all bodies being received. Above this, the one begun first ends with its connection. */
 const mostHeld = 32 * 1024 * 1024
 
 /** The bodies of one listener that are being received. */

@@ -159,8 +159,9 @@ export interface AdmitRequest {
   /** The user whose bytes the answer has. */
   readonly owner: string
   /**
-   * Of the rows by which the request is judged and its answer is named: what an `unsure` step said before
-   * they were read, or an empty text. Absent: they were read after the request began, and are not doubted.
+   * The edition of the rows by which the request is judged and its answer is named: what an `unsure` step
+   * said before they were read, or an empty text. Absent: they were read after the request began, and are not
+   * doubted.
    */
   readonly edition?: string | undefined
 }

@@ -14,7 +14,7 @@ import { type Seal, versionLength, versionOf } from './redis-seal.ts'
 import type { KvMetrics } from './report.ts'
 
 export interface RedisCacheOptions {
-  /** Of the answers that this process keeps. */
+  /** The clock of the answers that this process keeps. */
   readonly clock: Clock
   readonly link: RedisLink
   readonly seal: Seal

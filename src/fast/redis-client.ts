@@ -78,7 +78,7 @@ export class LinkedRedis extends Redis {
     const held = this.#held
     if (held?.stream === stream) {
       this.#held = null
-      // Of a connection that has ended, every command has failed already.
+      // Where the connection has ended, every command has failed already.
       if (stream.writable) writeHeld(held)
     }
     stream.uncork()

@@ -35,7 +35,7 @@ export interface FeedAnswers {
   follow(fetching: AskedFeed): Promise<FollowedStream>
 }
 
-/** Of a request's time, what is left for everything but waiting (reading R20c). */
+/** What a request's time leaves for everything but waiting (reading R20c). */
 const answerTimeMs = 5000
 
 /** Answers `GET /v1/events`: at once, after a wait that fits into the time of a request, or as a stream. */

@@ -3,7 +3,7 @@ import { type ConnectionId, parseUuid } from '#kernel/ids.ts'
 import type { Millis } from '#kernel/time.ts'
 
 const pageRows = 200
-/** Of one run; the rest waits for the next one. */
+/** Pages of one run; the rest waits for the next one. */
 const maxPages = 500
 
 /** Sorts before every id. */

@@ -69,7 +69,7 @@ function check(pem: string): PrivateKeyResult {
 
 const damaged = 'cannot be read: it is cut or damaged; copy the whole file again'
 
-/** Of a true key no number is longer than the modulus. */
+/** Whether a number is longer than the modulus, which none of a true key is. */
 function hasLongNumbers(key: KeyObject): boolean {
   const {
     n = '',

@@ -32,8 +32,8 @@ export interface GuardedAgentOptions {
 const fiveSeconds = 5000
 const defaultMaxResponseBytes = 64 * 1024
 /**
- * Of one answer with its headers, chunks and interim answers, where its body may not be larger: a chunk of
- * one byte has six.
+ * The bound of one answer with its headers, chunks and interim answers, where its body may not be larger: a
+ * chunk of one byte has six.
  */
 const maxAnswerBytes = 1024 * 1024
 

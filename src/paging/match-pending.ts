@@ -13,7 +13,7 @@ export interface RowLikeness {
   /** `YYYY-MM-DD`. */
   readonly day: string
   readonly isOut: boolean
-  /** Of the bank's text and of the merchant; empty ones are left out. */
+  /** Fingerprints of the bank's text and of the merchant; empty ones are left out. */
   readonly texts: readonly TextPrint[]
   readonly amount: TextPrint
   /** A foreign or fuel-like purchase: it may be posted with another amount. */
@@ -21,7 +21,7 @@ export interface RowLikeness {
 }
 
 export interface PostedLikeness extends RowLikeness {
-  /** Of its id. */
+  /** The fingerprint of its id. */
   readonly print: TextPrint
 }
 

@@ -11,7 +11,7 @@ const mostTimes = { gone: 3, moved: 3, changed: 8, contested: 8 } as const
 export class Trouble extends Error {
   override readonly name = 'Trouble'
   readonly kind: keyof typeof mostTimes
-  /** Of `changed`: the generation of which no window can be continued; null: not known to be one. */
+  /** The generation of which no window can be continued, where the kind is `changed`; null: none is known. */
   readonly broken: string | null
   constructor(kind: Trouble['kind'], message: string, broken: string | null = null) {
     super(message)

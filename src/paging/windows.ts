@@ -69,7 +69,7 @@ export interface Window<Row> {
   readonly complete: boolean
   /** When a cached answer made of it expires, in milliseconds since the epoch. */
   readonly staleAt: number
-  /** Of what the oldest of its pages have (null: not told); absent where all was read for this query. */
+  /** The age of the oldest of its pages (null: not told); absent where all was read for this query. */
   readonly asOf?: Millis | null
 }
 
@@ -295,7 +295,7 @@ async function mark(
     const generation = anchor?.begun.generation
     const isNews =
       generation !== before?.begun.generation && generation !== snapshot.facts.generation
-    // Of two that begin at once the first one wins, and the other uses its generation.
+    // The first one of two that begin at once wins, and the other uses its generation.
     if (offset === 0 && anchor !== null && isNews && isCurrent(ask, anchor)) {
       throw new Trouble('contested', 'another walk of this query began first')
     }

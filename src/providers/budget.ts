@@ -13,7 +13,7 @@ import type { CallContext, CallsLeft } from './port.ts'
 import type { BudgetLimits } from './provider-facts.ts'
 
 export interface BudgetOptions extends BudgetLimits {
-  /** Of fast state, or those of a day (`day-windows.ts`). */
+  /** The windows of fast state, or those of a day (`day-windows.ts`). */
   readonly windows: CallWindows
   readonly clock: Clock
   readonly name: string

@@ -20,7 +20,7 @@ export interface CallContext {
   readonly isAnew?: true
 }
 
-/** Of it, what does not read anew. */
+/** The same call, for reads that use what is kept. */
 export function keepsReadings({ person: _, isAnew: __, ...call }: CallContext): CallContext {
   return call
 }

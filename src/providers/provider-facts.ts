@@ -86,7 +86,7 @@ export interface ProviderFacts {
   readonly hasUnstableIds?: true
   /** Null: it has no known limit, or none that we can reach. */
   readonly budget: BudgetLimits | null
-  /** Of each account, in addition; absent: accounts have no limit of their own. */
+  /** A further budget of each account; absent: accounts have no limit of their own. */
   readonly accountBudget?: BudgetLimits
   /** Hours that lie between two reads of a connection's rows by schedule; null: every sync reads them. */
   readonly scheduledReadHours: number | null

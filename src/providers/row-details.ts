@@ -8,7 +8,7 @@ import type { DataAge } from './data-age.ts'
 
 /** The fields of a transaction that only events contain (contract, Events). */
 export interface TransactionDetails {
-  /** Of the amount, as ISO 4217 writes it. */
+  /** The currency of the amount, as ISO 4217 writes it. */
   readonly currency: string
   /** The provider's kind of transaction, lower case with `_` between words. */
   readonly class: string

@@ -9,7 +9,7 @@ export function toShownText(text: string): string {
 
 /** Names of accounts and institutions are stored and shown up to this length, in UTF-16 code units. */
 export const longestName = 200
-/** Of the text of a row, likewise; what identifies the row (reading R37) is cut in the same way. */
+/** The text of a row likewise; what identifies the row (reading R37) is cut in the same way. */
 export const longestRowText = 2048
 
 /** The beginning of a text, in whole characters and without lone surrogates. */

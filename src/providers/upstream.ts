@@ -20,7 +20,7 @@ export interface UpstreamRequest {
   readonly route: string
   /** Path below the base URL with its query, sent exactly as given. */
   readonly target: string
-  /** Of a guarded upstream, e.g. `https://example.test`: whose server it is asked. */
+  /** A guarded upstream needs it, e.g. `https://example.test`: whose server it is asked. */
   readonly origin?: string
   readonly headers?: Readonly<Record<string, string>>
   /** Sent as JSON. */
@@ -222,7 +222,10 @@ class BodyError extends Error {
   override readonly name = 'BodyError'
 }
 
-/** Of one answer: each is an object of some hundred bytes, while one read of a socket brings up to 64 KiB. */
+/**
+ * Parts of one answer: each is an object of some hundred bytes, while one read of a socket brings up to 64
+ * KiB.
+ */
 const maxParts = 65_536
 
 async function readBody(stream: AsyncIterable<Uint8Array>, maxBytes: number): Promise<Uint8Array> {

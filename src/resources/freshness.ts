@@ -22,7 +22,7 @@ export interface FreshnessFields {
 
 type Kind = NonNullable<Freshness['balances']>
 
-/** Of all connections of the user: three queries, however many there are. */
+/** Reads that of all connections of the user: three queries, however many there are. */
 export async function readFreshness(
   { store, adapters }: Pick<ReadOptions, 'store' | 'adapters'>,
   { userId, reach }: Pick<Caller, 'userId' | 'reach'>,

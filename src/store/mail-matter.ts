@@ -19,7 +19,7 @@ export const MailMatter = z.discriminatedUnion('kind', [
   z.object({
     kind: z.literal('consent-expiry'),
     connectionId: z.string().transform((id) => id as ConnectionId),
-    /** Of the consent, when the mail was queued. */
+    /** When the consent ends, as it was known when the mail was queued. */
     expiresAt: z.int(),
   }),
   z.object({

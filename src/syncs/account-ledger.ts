@@ -52,7 +52,7 @@ export interface AccountLedgerOptions {
   /** The fingerprints of the account's rows. */
   readonly prints: Fingerprints
   readonly months: readonly LedgerMonth[]
-  /** Of the list of fields that the run's contents are made of. */
+  /** The version of the list of fields that the run's contents are made of. */
   readonly contentVersion: number
 }
 
@@ -71,11 +71,7 @@ export function openAccountLedger(options: AccountLedgerOptions): AccountLedger 
   const { accountId, prints, contentVersion } = options
   const known = readKnown(options)
   const { ids, contents, months, gone, met } = known
-  const byContent = new Map<RowFingerprint, number>()
-  for (const [row, content] of contents.entries()) {
-    // All of the unknown ones are equal, and none of them is to be found by it.
-    if (content !== unknownContent) byContent.set(content, row)
-  }
+  const byContent = indexContents(contents)
   let byId: Map<RowFingerprint, number> | null = null
   const changed = new Set<MonthNumber>()
   let returned = 0
@@ -123,9 +119,8 @@ export function openAccountLedger(options: AccountLedgerOptions): AccountLedger 
     meet(row) {
       const content = prints.contentOf(row.id, row.content)
       const same = byContent.get(content)
-      if (same === undefined || gone[same] === true || months[same] !== row.month) {
+      if (same === undefined || gone[same] === true || months[same] !== row.month)
         return meetOther(row, content)
-      }
       met[same] = true
       return 'known'
     },
@@ -160,6 +155,15 @@ function readKnown({ months, contentVersion }: AccountLedgerOptions): Known {
     }
   }
   return known
+}
+
+function indexContents(contents: readonly RowFingerprint[]): Map<RowFingerprint, number> {
+  const rows = new Map<RowFingerprint, number>()
+  for (const [row, content] of contents.entries()) {
+    // All of the unknown ones are equal, and none of them is to be found by it.
+    if (content !== unknownContent) rows.set(content, row)
+  }
+  return rows
 }
 
 /** The row is found by this fingerprint, and by its former one no more. */

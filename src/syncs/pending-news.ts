@@ -49,7 +49,7 @@ export function collectPending(options: {
       const dated = row.date === '' ? { ...row, date: today } : row
       now.get(accountId)?.set(id, writePending(id, dated, details))
     },
-    /** Of accounts that were not read nothing is news, and nothing is taken back. */
+    /** Nothing is news of accounts that were not read, and nothing is taken back. */
     close(unread: readonly AccountId[]): PendingNews {
       for (const id of unread) now.delete(id)
       const rows: string[] = []

@@ -75,9 +75,9 @@ const namePlaces = new Map(names.map((name, at) => [name, at]))
 
 interface Memory {
   readonly max: number
-  /** Of the day that is now in the user's zone. */
+  /** Counts of the day that is now in the user's zone. */
   readonly current: Map<UserId, Tally>
-  /** Of a day that has ended, or could not be written; by user and day. */
+  /** Counts of a day that has ended, or could not be written; by user and day. */
   readonly former: Map<string, Tally>
   /** Keys and agents of all tallies. */
   held: number

@@ -30,7 +30,7 @@ export interface LimitsLeft {
   /** Heavy requests of one key or agent at the same time; 0: no limit. */
   readonly atOnce: number
   readonly readers: readonly ReaderLimits[]
-  /** Of providers that limit requests and where this person has a login. `left` null: not known. */
+  /** Providers that limit requests and where this person has a login. `left` null: not known. */
   readonly providers: readonly {
     readonly provider: Provider
     readonly left: CallsLeft | null

@@ -23,7 +23,7 @@ export interface ProviderStanding {
     /** When the last of the open ones lets a request through; null: none is open. */
     readonly openUntil: string | null
   }
-  /** Of the logins that were asked, 50 at most, the one with the smallest share left; null: no limit. */
+  /** What is left to the login with the smallest share, of 50 that were asked at most; null: no limit. */
   readonly budget: (CallsLeft & { readonly logins: number }) | null
 }
 

@@ -16,7 +16,7 @@ export interface ConnectionEventDraft {
   readonly connectionId: ConnectionId | null
   readonly type: ConnectionEventType
   readonly data: ConnectionEvent
-  /** Of `connection.expiring`. */
+  /** When the consent ends, in a `connection.expiring`. */
   readonly expiresAt: Millis | null
   readonly createdAt: Millis
 }

@@ -53,7 +53,7 @@ export function makeDeliver(given: DeliverOptions) {
       renew: (until) => options.store.deliveries.renew(claimed.lease, until),
       onFailure: (error) => options.report.failed('webhook-lease', error),
     })
-    // Of a user who is being deleted nothing is sent that is not on its way yet.
+    // Once a user is being deleted, nothing is sent that is not on its way yet.
     const unsubscribe = options.store.onChange(({ userId }) => {
       if (userId === null || userId === claimed.endpoint.userId) held.check()
     })

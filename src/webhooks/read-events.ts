@@ -20,7 +20,7 @@ export interface ReadEventsOptions {
 
 export interface EventsAsked {
   readonly userId: UserId
-  /** Of the user. */
+  /** The user's feed. */
   readonly feedId: FeedId
   readonly position: number
   /** A position that the feed is known to have reached. */

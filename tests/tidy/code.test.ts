@@ -141,6 +141,19 @@ test('no line of a comment has more than 110 columns', () => {
   assert.deepEqual(wide, [])
 })
 
+test('no comment of src begins in the middle of a sentence: with "Of" or "Among"', () => {
+  const opening = /(?:\/\*\*\s+(?:\* )?|\/\/ )(?:Of|Among) .*/g
+  const fragments = codeFiles
+    .filter((path) => path.startsWith('src/'))
+    .flatMap((path) =>
+      [...readText(path).matchAll(opening)]
+        // A line that goes on with the sentence of the line before it.
+        .filter(({ index }) => !/\/\/[^\n]*\n\s*$/.test(readText(path).slice(0, index)))
+        .map(([comment]) => `${path}: ${comment}`),
+    )
+  assert.deepEqual(fragments, [])
+})
+
 test('files are named in kebab-case for the one thing they hold', () => {
   const vague = new RegExp(
     `(?:^|-)(?:${['utils?', 'helpers?', 'common', 'misc', 'manager', 'processor'].join('|')})(?:-|\\.|$)`,

@@ -17,7 +17,7 @@ const dayMs = 86_400_000
 const freeFailures = 10
 const failuresPerDay = 100
 const hourMs = 3_600_000
-/** Of one kind, as many as one account may ask for (single-use.ts). */
+/** Mails of one kind to one address: as many as one account may ask for (single-use.ts). */
 const mailsPerHour = 5
 /**
  * Addresses without an account share this many counters, so that made-up addresses cannot fill the memory.

@@ -17,7 +17,7 @@ export type Frame = string | Uint8Array
 
 /** Above this, copying a text costs more than writing it together with the headers saves. */
 const maxTextLength = 8192
-/** Of all frames that are kept. */
+/** The bound of all kept frames together. */
 const maxKeptBytes = 8 * 1024 * 1024
 
 /** The form in which the lane gets results. `maxAnswerBytes`: `MCP_MAX_ANSWER_BYTES`. */

@@ -6,7 +6,7 @@
 import { type Html, type HtmlValue, html } from './html.ts'
 
 export interface PlotMarks {
-  /** Of the group; no other plot of the page has the same one. */
+  /** The name of the group; no other plot of the page has the same one. */
   readonly name: string
   /** What the columns are, e.g. `Requests by day`. */
   readonly label: string

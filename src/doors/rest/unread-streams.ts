@@ -6,7 +6,7 @@
 
 /** What waits until its client reads. */
 export interface Unread {
-  /** Of its own. */
+  /** What this stream alone holds. */
   readonly bytes: number
   /** What it may share with others: it counts once. */
   readonly shared: { readonly of: object; readonly bytes: number }

@@ -25,7 +25,7 @@ export interface AnswerFacts {
 export function makeAnswer(reading: AccountsReading, facts: AnswerFacts): readonly Uint8Array[] {
   const { connections, readings } = reading
   const organizations = toOrganizations(connections)
-  // Of all accounts: a name must not depend on which ones are asked for, or can be read.
+  // All accounts count: a name must not depend on which ones are asked for, or can be read.
   const names = nameAccounts(reading.accounts)
   const accounts = readings.flatMap((one) => {
     const org = organizations.get(one.connection.id)

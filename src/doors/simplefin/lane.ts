@@ -50,11 +50,11 @@ export interface SimplefinOptions {
 export type SimplefinLane = (request: IncomingMessage, response: ServerResponse) => void
 
 /**
- * Of one program. A first import asks for hundreds of windows one after another and takes a refusal for the
- * end, so a request above the pace waits.
+ * The pace of one program. A first import asks for hundreds of windows one after another and takes a refusal
+ * for the end, so a request above the pace waits.
  */
 const [requestsPerSecond, requestsAtOnce, windowMs, maxWaits] = [10, 2, 1000, 5]
-/** Of all programs of a person: one answer can have every row of seven years. */
+/** Requests in flight of all programs of a person: one answer can have every row of seven years. */
 const requestsOfPerson = 4
 
 /** The request as far as it is known. */

@@ -163,7 +163,7 @@ function toBalance(amount: Decimal, currency: string): string {
     : toAmount(amount)
 }
 
-/** Of ISO 4217, and two at least; null: it is no such currency. */
+/** The digits of ISO 4217, and two at least; null: it is no such currency. */
 const decimalPlaces = (currency: string): number | null => {
   if (!knownCurrencies().has(currency)) return null
   const format = new Intl.NumberFormat('en', { style: 'currency', currency })

@@ -15,7 +15,7 @@ export interface AccountsQuery {
 }
 
 const knownVersions = new Set(['1', '2'])
-/** Of the filter; a person has no more accounts. */
+/** Accounts that a filter may name; a person has no more. */
 const maxAccounts = 1000
 
 export function readAccountsQuery(params: URLSearchParams): AccountsQuery {

@@ -25,7 +25,7 @@ export interface RowTexts {
 
 export type ToRowTexts = (answer: Answer, zone: string) => RowTexts
 
-/** Of all texts that are kept. */
+/** The bound of all kept texts together. */
 const maxKeptBytes = 16 * 1024 * 1024
 /** Measured with Node 26: the view of a day, and what holds a text with it. */
 const [dayBytes, textBytes] = [200, 500]

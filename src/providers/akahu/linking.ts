@@ -72,7 +72,7 @@ async function makeAddress(
 
 interface Known {
   readonly email: string | null
-  /** Of the connection that is renewed. */
+  /** The institution of the connection that is renewed. */
   readonly institutionId: string | null
 }
 

@@ -11,7 +11,7 @@ import type { Login } from '../port.ts'
 
 export interface UserTokens {
   readonly userToken: string
-  /** Of the personal app; null: the full app of this installation is used. */
+  /** The token of the personal app; null: the full app of this installation is used. */
   readonly appToken: string | null
 }
 

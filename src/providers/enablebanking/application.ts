@@ -15,7 +15,7 @@ export interface Application {
   readonly isOwn: boolean
 }
 
-/** Of a token; a day would be allowed. */
+/** The life of a token; a day would be allowed. */
 const lifeSeconds = 600
 /** Tokens begin earlier than now: a clock of ours that is a minute ahead must not make them invalid. */
 const leewaySeconds = 60

@@ -75,7 +75,7 @@ async function pass({ reach, login, account, call }: Asked): Promise<PsuHeaders>
   })
 }
 
-/** Of the account that has the fewest left; null: the login has none. */
+/** The calls of the account that has the fewest left; null: the login has none. */
 export async function findCallsLeft({ throttle }: Reach, login: Login): Promise<CallsLeft | null> {
   const accounts = readSecret(login)?.session?.accounts ?? []
   const left = await Promise.all(accounts.map((one) => throttle.peek?.(nameCalls(login, one))))

@@ -16,7 +16,7 @@ import { ApplicationBody, readBody } from './wire.ts'
 export interface EnableBankingOptions {
   /** `https://api.enablebanking.com`; its paths have no prefix. */
   readonly baseUrl: string
-  /** Of this installation; null: people link with applications of their own only. */
+  /** The application of this installation; null: people link with applications of their own only. */
   readonly applicationId: string | null
   /** PEM. */
   readonly privateKey: string | null
@@ -36,7 +36,7 @@ export interface EnableBankingRequest {
   readonly route: string
   readonly target: string
   readonly json?: unknown
-  /** Of the person who is present (`psu-headers.ts`). */
+  /** Headers about the person who is present (`psu-headers.ts`). */
   readonly headers?: Readonly<Record<string, string>>
   /** A call to a bank. */
   readonly isCountedByDay?: boolean

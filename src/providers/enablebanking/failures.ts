@@ -71,7 +71,7 @@ const rejected: ReadonlySet<string> = new Set([
 
 /** A bank's own limit; no wait is told, and the provider says to go on after six hours. */
 const bankLimitSeconds = 21_600
-/** Of another 429. */
+/** The wait after any other 429. */
 const otherLimitSeconds = 60
 
 interface Said {

@@ -185,7 +185,7 @@ function identify(account: Hashed, known: KeptAccount | undefined) {
   return { id, uid: account.uid ?? null, hashes: [...listHashes(account)] }
 }
 
-/** Of an account of which the bank tells nothing now: it has the bank's name. */
+/** An account of which the bank tells nothing now: it has the bank's name. */
 const untold = { name: null, type: null, tail: null, currency: null, holder: null } as const
 
 function toKept(account: WireAccount, known: KeptAccount | undefined): KeptAccount {

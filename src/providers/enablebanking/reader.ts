@@ -32,7 +32,7 @@ import {
   toTransaction,
 } from './map-row.ts'
 
-/** Of a reading that is there already: a page costs a look at it, and no call. */
+/** Rows of a page. The reading is there already: a page costs a look at it, and no call. */
 const pageSize = 500
 
 const utc = getZone('UTC')

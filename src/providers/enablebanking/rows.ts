@@ -51,7 +51,7 @@ export interface KeptRows {
   readonly rows: readonly AnyRow[]
   /** Those that are not booked yet, in the bank's order (reading R39). */
   readonly pending: readonly AnyRow[]
-  /** Of any status: they prove that the consent is alive. */
+  /** Rows of any status: they prove that the consent is alive. */
   readonly count: number
 }
 

@@ -56,7 +56,7 @@ export const DetailsBody = WireAccount.omit({
   identification_hashes: true,
 })
 
-/** Of one session: people have a few accounts at a bank, and each may be a call. */
+/** Accounts of one session: people have a few at a bank, and each may be a call. */
 const mostAccounts = 500
 
 export const NewSessionBody = z.object({
@@ -83,7 +83,7 @@ export const SessionBody = z.object({
     .nullish(),
   aspsp: Bank,
   psu_type: optionalText,
-  /** Of the `psu_id` that the authorisation was asked with. */
+  /** A hash of the `psu_id` that the authorisation was asked with. */
   psu_id_hash: optionalText,
   access: z.object({ valid_until: optionalText }).nullish(),
   authorized: optionalText,

@@ -195,7 +195,9 @@ export async function confirmEmpty(
   }
 }
 
-/** Of an account without rows. @throws UpstreamError `preparing` where the server has not read them yet. */
+/**
+ * Checks an account without rows. @throws UpstreamError `preparing` where the server has not read them yet.
+ */
 export function demandWhole(
   set: AccountSet,
   { upstreamId, name }: { readonly upstreamId: string; readonly name: string },

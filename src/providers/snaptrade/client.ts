@@ -20,7 +20,7 @@ export interface SnapTradeOptions {
   /** The key of this installation; null: people bring their own keys. */
   readonly clientId: string | null
   readonly consumerKey: string | null
-  /** Of which kind that key is. */
+  /** The kind of that key. */
   readonly keyKind: OwnKey['kind']
   readonly timeoutMs: number
   readonly clock: Clock

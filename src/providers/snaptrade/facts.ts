@@ -10,9 +10,9 @@ export const snaptradeFacts = {
   category: 'brokerage',
   defaultCurrency: 'USD',
   oneConsentPerInstitution: false,
-  // Of its 250 calls a minute for a key we use 200 (docs/providers/snaptrade.md, Errors and limits).
+  // We use 200 of its 250 calls a minute for a key (docs/providers/snaptrade.md, Errors and limits).
   budget: { calls: 200, windowMs: 60_000, reserve: 50 },
-  // Of its 10 calls a minute for an account we use 9, by personal keys. A longer sync waits for the next.
+  // We use 9 of its 10 calls a minute for an account, by personal keys. A longer sync waits for the next.
   accountBudget: { calls: 9, windowMs: 60_000, reserve: 2, backgroundWaitMs: 60_000 },
   // Its fair-use policy: activities once in 24 h an account (docs/providers/snaptrade.md, Errors and limits).
   scheduledReadHours: 24,

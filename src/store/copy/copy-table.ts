@@ -10,7 +10,7 @@ import { type CopyPlace, quoteName, type SourceTable } from './copy-source.ts'
 import { copyIn, copyOut } from './copy-stream.ts'
 import { makeToLine, textSettings } from './text-rows.ts'
 
-/** Of one statement, which the server may end after a bounded time. */
+/** Rows of one statement, which the server may end after a bounded time. */
 const rowsAtOnce = 100_000
 const chunkLength = 64 * 1024
 

@@ -114,7 +114,7 @@ export interface DashboardTables {
     revoked_at: MomentOrNull
     repeated_at: MomentOrNull
   }
-  /** Of before keys and agents were counted apart; nothing is added any more. */
+  /** Counts from before keys and agents were counted apart; nothing is added any more. */
   readonly usage_days: {
     user_id: UserId
     day: number

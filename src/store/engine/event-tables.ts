@@ -32,7 +32,7 @@ interface SyncTables {
     provider: Provider
     /** While it runs: when the lease ends. */
     due_at: Moment
-    /** Of the due or the current run. */
+    /** Why the due or the current run is due. */
     reason: SyncReason
     /** The current run, which holds the lease. */
     run_id: SyncRunId | null
@@ -81,7 +81,7 @@ interface WaitingTables {
     last_refreshed_at: MomentOrNull
     /** When the connection was created. */
     linked_at: Moment
-    /** Of `connection.expiring`: when the consent ends. */
+    /** When the consent ends, in a `connection.expiring`. */
     expires_at: MomentOrNull
     created_at: Moment
   }

@@ -82,7 +82,7 @@ function makeGroup(
     handleReadyForQuery() {
       this.callback(unreadable)
     },
-    /** Of a statement, of the time limit, or of the connection. Nothing is answered after it. */
+    /** The error of a statement, of the time limit, or of the connection. Nothing is answered after it. */
     handleError(error: Error) {
       this.callback(unreadable ?? error)
     },

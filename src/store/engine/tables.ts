@@ -109,7 +109,7 @@ export interface Tables extends EventTables, DashboardTables {
     created_at: Moment
     /** The time of the newest status that was reported or learnt. */
     status_at: MomentOrNull
-    /** Of a connection that is being deleted: its end at the provider was asked for. */
+    /** Its end at the provider was asked for, where the connection is being deleted. */
     ends_at_provider: Generated<boolean>
     /** When the consent ends, as the provider reported it. */
     consent_expires_at: MomentOrNull

@@ -114,7 +114,7 @@ const updateOutcomes = perKind((kind) => (tx: Db, { list }: Listed) => {
   return { compile: () => query.compile(tx) }
 })
 
-/** Of several attempts of one delivery the last one counts. */
+/** Stores what became of deliveries; where one has several attempts, the last one counts. */
 export function conclude(engine: Engine, tx: Db, steps: readonly AttemptChange[]): Promise<void> {
   const rows = steps.map(({ result: { deliveryId }, outcome, number }) => ({
     id: deliveryId,

@@ -172,7 +172,7 @@ async function countSameSight(db: Db, userId: UserId, name: string): Promise<num
   return rows.filter((row) => sightIn(row.name) === sightIn(name)).length
 }
 
-/** Of a consumer's name; empty: everything is seen. */
+/** What a consumer's name says of its sight; empty: everything is seen. */
 function sightIn(name: string): string {
   const mark = name.indexOf(sightMark)
   return mark === -1 ? '' : name.slice(mark)

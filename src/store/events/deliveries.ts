@@ -172,7 +172,8 @@ function toAttempt({ id, number, response, ...row }: AttemptFound, key?: EventKe
 }
 
 /**
- * Of endpoints without a lease: the due time of a leased one is the end of its lease, which is in the future.
+ * Looks at endpoints without a lease: the due time of a leased one is the end of its lease, which is in the
+ * future.
  */
 async function oldestDue(
   db: Db,

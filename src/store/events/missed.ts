@@ -10,7 +10,7 @@ import type { Db } from '../engine/tables.ts'
 import type { DeliveryStatus } from '../ports/deliveries.ts'
 import { holdEndpoints, isBeyondMissed, isPending } from './endpoint-rows.ts'
 
-/** Of one transaction; more are rare. */
+/** Deliveries of one transaction; more are rare. */
 const missedAtOnce = 500
 
 /** Pending deliveries of a disabled endpoint are not sent, also when it is enabled again. */

@@ -57,7 +57,7 @@ async function findWaiting(db: Db, limits: WaitLimits): Promise<readonly Endpoin
 
 interface Kind {
   readonly health: keyof typeof healths
-  /** Among those that take turns, see `takeDue` in `claims.ts`. */
+  /** It belongs to those that take turns, see `takeDue` in `claims.ts`. */
   readonly served: boolean
 }
 

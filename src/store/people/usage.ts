@@ -57,7 +57,7 @@ export function makeUsageStore({ engine, write }: RepositoryOptions): UsageStore
   }
 }
 
-/** Of both tables; those of before have no reader. */
+/** The counts of both tables; those of the former one have no reader. */
 const allCounts = (userId: UserId, fromDay: number) => sql`(
   select day, reader, door, operation, result, requests from usage_by_reader
   where user_id = ${userId} and day >= ${fromDay}

@@ -4,7 +4,7 @@ import type { UserId } from '#kernel/ids.ts'
 import type { Db } from '../engine/tables.ts'
 import type { UserStandingRow } from '../ports/users.ts'
 
-/** Of these users; one who is gone is left out. */
+/** Reads those of these users; one who is gone is left out. */
 export async function readStandings(db: Db, ids: readonly UserId[]): Promise<UserStandingRow[]> {
   const count = (condition: RawBuilder<unknown>) =>
     sql<string | number>`(select count(*) from connections

@@ -29,7 +29,7 @@ export interface WaitingEvent {
   readonly userId: UserId
   readonly type: ConnectionEventType
   readonly connection: ChangedConnection
-  /** Of `connection.expiring`: when the consent ends. Otherwise null. */
+  /** When the consent ends, in a `connection.expiring`; otherwise null. */
   readonly expiresAt: Millis | null
   readonly createdAt: Millis
 }

@@ -24,7 +24,7 @@ export interface ConnectionRow {
   readonly lastRefreshedAt: Millis | null
   readonly createdAt: Millis
   /**
-   * Of a connection that is being deleted: the consent behind a person's own key ends at the provider too.
+   * The consent behind a person's own key ends at the provider too, where the connection is being deleted.
    */
   readonly endsAtProvider: boolean
   /** When the consent ends, as the provider last reported it; null: it does not. */

@@ -23,7 +23,7 @@ export interface ConsumerRow {
 export interface FeedRow {
   /** Another one after the ledger has ended, and once a cursor shows that the store was restored. */
   readonly id: FeedId
-  /** Of its newest event. */
+  /** The position of its newest event. */
   readonly lastPosition: number
 }
 
@@ -38,7 +38,7 @@ export interface FeedEventRow {
   readonly position: number
   readonly type: EventType
   readonly connectionId: ConnectionId | null
-  /** Of the body, in bytes. */
+  /** The length of the body in bytes. */
   readonly size: number
   /** False: its payload is destroyed, or is being destroyed. */
   readonly isKept: boolean
@@ -51,7 +51,7 @@ export interface NewConsumer {
 }
 
 export interface ConsumerStore {
-  /** Of committed data only. */
+  /** Sees committed data only. */
   find(userId: UserId, name: string): Promise<ConsumerState | null>
   get(id: ConsumerId): Promise<ConsumerRow | null>
   /** Null: the user never had a consumer. */

@@ -68,7 +68,7 @@ export interface AttemptResult {
   readonly body?: SealedBody | undefined
   readonly decision: DeliveryDecision
   /**
-   * Of the endpoint only tests are due before this instant, also after the lease was lost; it ends when the
+   * Only tests of the endpoint are due before this instant, also after the lease was lost; it ends when the
    * endpoint becomes healthy. Null: no wait was demanded.
    */
   readonly holdUntil: Millis | null
@@ -79,7 +79,8 @@ export interface AttemptResult {
 /** The endpoint after an attempt was stored. */
 export interface RecordedState extends EndpointState {
   /**
-   * Of the delivery: `missed` where the endpoint was disabled before the attempt was stored, and it failed.
+   * What the delivery is now: `missed` where the endpoint was disabled before the attempt was stored, and it
+   * failed.
    */
   readonly status: DeliveryStatus
   /** The next delivery of the lane, which became due because this one ended; null: none did. */
@@ -101,7 +102,7 @@ export interface DeliveryRow {
    */
   readonly position: number
   readonly status: DeliveryStatus
-  /** Of its event. */
+  /** The type of its event. */
   readonly type: EventType
   readonly isReplay: boolean
   readonly isTest: boolean

@@ -33,7 +33,7 @@ export interface TroubledConnection {
 export interface FailingConnection extends Omit<TroubledConnection, 'status'> {
   /** How its syncs have failed since the last one that succeeded; null: the last one did. */
   readonly syncs: {
-    /** Of the newest run; null: its row is gone. */
+    /** Why the newest run failed; null: its row is gone. */
     readonly failure: { readonly code: string; readonly message: string } | null
     /** When the first of these runs began; null: its row is gone. */
     readonly since: Millis | null

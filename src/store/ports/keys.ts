@@ -40,7 +40,7 @@ export interface CallerRow extends PlanRow {
   readonly timezone: string | null
   /** Grows with every change that invalidates cached answers of this user (reading R10). */
   readonly epoch: number
-  /** Of the key or, where that is earlier, of the secret from before a rotation. */
+  /** The end of the key or, where that is earlier, of the secret from before a rotation. */
   readonly expiresAt: Millis | null
   /** Null: the key sees everything. */
   readonly limits: KeyLimits | null
@@ -58,7 +58,7 @@ export interface NewKey extends Partial<KeyLimits> {
 
 export interface KeyRotation {
   readonly id: KeyId
-  /** Of the new secret. */
+  /** The prefix of the new secret. */
   readonly prefix: string
   readonly hash: Uint8Array
   readonly at: Millis

@@ -73,7 +73,7 @@ export interface UserStore {
     readonly after: { readonly createdAt: Millis; readonly id: UserId } | null
     readonly limit: number
   }): Promise<readonly UserRow[]>
-  /** Of these users, in no order; a user who is gone is left out. */
+  /** Those of these users, in no order; a user who is gone is left out. */
   listStandings(ids: readonly UserId[]): Promise<readonly UserStandingRow[]>
   /** By id or e-mail address. `deleting`: includes a user who is being deleted. */
   find(idOrEmail: string, options?: { readonly deleting?: boolean }): Promise<UserRow | null>

@@ -153,7 +153,7 @@ function takeDue({ kind }: Engine, tx: Db, { now, leaseUntil, limit, except }: T
 /** More than are claimed, because rows that another process is claiming are skipped afterwards. */
 const spares = 16
 
-/** Among the first due ones of each provider that is not excepted: one range of an index each. */
+/** It is one of the first due ones of each provider that is not excepted: one range of an index each. */
 function isFirstOfOthers({
   now,
   limit,

@@ -19,7 +19,7 @@ type ShownConsumer = ConsumerRow & { readonly waiting: number }
 export interface ConsumersOptions {
   readonly consumers: readonly ShownConsumer[]
   readonly zone: string
-  /** Of REST. */
+  /** The public origin of REST. */
   readonly origin: string
   readonly done: keyof typeof consumersDone | null
 }

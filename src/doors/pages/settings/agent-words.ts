@@ -24,7 +24,7 @@ const systems = [
   ['Linux', /\bLinux\b/],
 ] as const
 
-/** Of a text that names no browser, this many characters are shown. */
+/** Characters that are shown of a text that names no browser. */
 const maxShown = 60
 
 export function describeAgent(agent: string | null): string {

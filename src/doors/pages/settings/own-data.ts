@@ -8,7 +8,7 @@ import type { AuditRow } from '#store/ports/audit.ts'
 import type { UserRow } from '#store/ports/users.ts'
 import type { PagesContext } from '../context.ts'
 
-/** Of the activity, newest first; the file says where there is more. */
+/** Entries of the activity, the newest ones; the file says where there is more. */
 export const maxActivity = 20_000
 const pageRows = 500
 

@@ -29,7 +29,7 @@ export interface EndpointPageOptions {
   readonly search: DeliverySearch
   /** The path of older deliveries; null: there are none. */
   readonly older: string | null
-  /** Of the last 24 hours. */
+  /** The attempts of the last 24 hours. */
   readonly attempts: readonly AttemptSeenRow[]
   readonly receivers: readonly ReceiverExample[]
   /** What is wrong with the time that was to be sent again; null: nothing. */

@@ -180,7 +180,7 @@ async function showEndpoint(
   return context.show(reply, visit, { title: showUrl(endpoint), body })
 }
 
-/** Of the newest deliveries. */
+/** Attempts that are read, of the newest deliveries. */
 const attemptsCounted = 5000
 
 const startOf = (day: string, zone: string): number =>
