@@ -72,8 +72,9 @@ async function writeAccount(
     ...(to === null ? {} : { to }),
     limit: pageRows,
   }
-  // Read before the rows, so that a file with rows is not lost to a balance.
-  const balance = category === 'banking' ? await readBalance(client, account) : null
+  // Read before the rows, so that a file with rows is not lost to a balance. A table has none.
+  const hasBalance = category === 'banking' && format !== 'csv'
+  const balance = hasBalance ? await readBalance(client, account, writing.terminal) : null
   const list = category === 'banking' ? client.transactions.list(query) : client.trades.list(query)
   const pages = list.pages() as AsyncIterable<{ readonly data: readonly ExportedRow[] }>
   await writeFile(made.exporter as Exporter<ExportedRow>, pages, { ...writing, balance })
@@ -148,13 +149,20 @@ function describeOlder(provider: string, from: string | null): string {
   return from.slice(0, 10) < first ? `From ${from} on was asked for: ${olderRows.words}\n` : ''
 }
 
-/** Null where the provider does not tell it; the rows are written all the same. */
-async function readBalance(client: Tributary, { id }: Account): Promise<Balance | null> {
+/** Null where the provider does not tell it, or the key may not see it; the rows are written all the same. */
+async function readBalance(
+  client: Tributary,
+  { id }: Account,
+  { err }: ExportTerminal,
+): Promise<Balance | null> {
   try {
     const { data } = await client.balances.list({ accountIds: [id] })
     return (data[0] as Balance | undefined) ?? null
   } catch (error) {
-    if (error instanceof ApiError && error.status === 501) return null
+    if (!(error instanceof ApiError)) throw error
+    const isHidden = error.code === 'insufficient_scope'
+    if (isHidden) err(`The file is without a balance: ${error.message}\n`)
+    if (isHidden || error.status === 501) return null
     throw error
   }
 }

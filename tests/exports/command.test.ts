@@ -3,6 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { addNarrowKey } from '#tests/request/narrow-keys/narrow.ts'
 import { runCommand } from '#tests/support/command.ts'
 import { type Service, type ServiceUser, startService } from '#tests/support/service.ts'
 
@@ -121,6 +122,22 @@ test('an unknown account, a wrong key, a bad day and no server: one line each, e
     assert.match(err, message)
     assert(!err.includes(user.key))
   }
+})
+
+test('a key that sees no balances exports a table without a word, and a statement that says it has none (R43)', async () => {
+  const account = accounts.find(({ provider }) => provider === 'fiskil')
+  const { key } = await addNarrowKey(service, user, { scopes: ['accounts', 'transactions'] })
+  const write = (format: string) =>
+    run(['--account', account.id, '--format', format], { TRIBUTARY_API_KEY: key })
+  const csv = await write('csv')
+  assert.deepEqual([csv.code, csv.err.split('\n').length], [0, 2])
+  const json = await write('json')
+  assert.match(json.err, /^The file is without a balance: This key lacks the scope balances/)
+  assert.equal(json.code, 0)
+  const file = JSON.parse(json.out)
+  assert.deepEqual([file.balance, file.rows.length], [null, csv.out.split('\r\n').length - 2])
+  const ofx = await write('ofx')
+  assert.deepEqual([ofx.code, ofx.out.includes('BALAMT')], [0, false])
 })
 
 test('wrong usage is exit 2: no account, no format, another format', async () => {
