@@ -4,8 +4,8 @@
  */
 import { makeConsentMonitor } from '#connections/consent-monitor.ts'
 import { bySystem } from '#contract/actor.ts'
-import { openPendingMemories } from '#paging/pending-memory.ts'
 import { openWindows } from '#paging/windows.ts'
+import { openPendingMemories } from '#resources/pending/pending-memory.ts'
 import { makeRead } from '#resources/read.ts'
 import type { AssemblyOptions } from './foundation.ts'
 

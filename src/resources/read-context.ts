@@ -4,11 +4,11 @@
 import type { Caller } from '#auth/caller.ts'
 import type { ConnectionId } from '#kernel/ids.ts'
 import type { Clock, Millis } from '#kernel/time.ts'
-import type { PendingMemories } from '#paging/pending-memory.ts'
 import type { Windows } from '#paging/windows.ts'
 import type { Guard } from '#providers/guard.ts'
 import type { Adapters, CallContext } from '#providers/port.ts'
 import type { Store } from '#store/ports/store.ts'
+import type { PendingMemories } from './pending/pending-memory.ts'
 
 export interface ReadOptions {
   readonly store: Store

@@ -5,13 +5,13 @@ import fc from 'fast-check'
 import type { Transaction } from '#contract/resources.ts'
 import type { Decimal } from '#kernel/decimal.ts'
 import { getZone, toIso, toMicros } from '#kernel/time.ts'
+import { openWindows } from '#paging/windows.ts'
 import type { BankingAdapter, RowsQuery, TransactionPage } from '#providers/port.ts'
 import { untoldDates } from '#providers/row-details.ts'
 import { makePendingId } from '#providers/row-identity.ts'
 import { aCall, makePagedQuery } from '#tests/support/paged.ts'
 import { openPendingMemories } from './pending-memory.ts'
 import { openPendingSource } from './pending-source.ts'
-import { openWindows } from './windows.ts'
 
 const hourMs = 3_600_000
 const begin = Date.parse('2026-03-01T00:00:00Z')

@@ -7,6 +7,7 @@ import assert from 'node:assert/strict'
 import type { Transaction } from '#contract/resources.ts'
 import type { AccountId } from '#kernel/ids.ts'
 import { addDays, type Clock, type Micros, toMicros } from '#kernel/time.ts'
+import type { RowSource } from '#paging/take-page.ts'
 import { toQueries } from '#providers/by-account.ts'
 import { UpstreamError } from '#providers/failure.ts'
 import type {
@@ -29,7 +30,6 @@ import {
   settlePending,
 } from './match-pending.ts'
 import type { PendingMemories } from './pending-memory.ts'
-import type { RowSource } from './take-page.ts'
 
 /** Reads the pending rows, and posted ones to compare them with; remembers both by fingerprints. */
 interface PendingReader {
