@@ -133,7 +133,7 @@ async function isAuditedAlike(
   const { hidden } = await jar.get('/sign-in')
   await jar.post('/sign-in', { ...hidden, email, password })
   const { text } = await jar.get('/activity')
-  assert.match(text, />Made this account</)
+  assert.match(text, />Created this account</)
   assert.match(text, />Created the API key “API key”</)
   assert.match(text, />Added the webhook endpoint 127\.0\.0\.1:\d+</)
   assert.match(text, />Linked [^<]*Wattle Bank/)

@@ -32,7 +32,7 @@ const onProgram = (sentence: string) => ({ details: { programId }, subject: prog
 
 export const auditSamples: { readonly [Action in AuditAction]: AuditSample<Action> } = {
   'programs.claim': onProgram('Gave the program “Actual Budget” access by its setup token'),
-  'programs.create': onProgram('Made a setup token for the program “Actual Budget”'),
+  'programs.create': onProgram('Created a setup token for the program “Actual Budget”'),
   'programs.repeat': onProgram(
     'Presented the spent setup token of the program “Actual Budget”, and was refused',
   ),
@@ -62,7 +62,7 @@ export const auditSamples: { readonly [Action in AuditAction]: AuditSample<Actio
   'account.remove-second-factor': onAccount('Switched the second factor off'),
   'account.set-name': onAccount('Changed the name'),
   'account.set-password': onAccount('Changed the password, and signed out every other browser'),
-  'account.set-recovery-codes': onAccount('Made new recovery codes'),
+  'account.set-recovery-codes': onAccount('Created new recovery codes'),
   'account.set-second-factor': onAccount('Switched the second factor on'),
   'account.set-timezone': {
     details: { timezone: 'Pacific/Auckland' },
@@ -81,7 +81,7 @@ export const auditSamples: { readonly [Action in AuditAction]: AuditSample<Actio
   },
   'account.signed-in': onAccount('Signed in'),
   'account.signed-out': onAccount('Signed out'),
-  'account.signed-up': onAccount('Made this account'),
+  'account.signed-up': onAccount('Created this account'),
   'account.used-recovery-code': onAccount('Used a recovery code to sign in'),
   'agent.connected': {
     details: { clientId, scopes: ['mcp:read', 'brokerage:read'], clientName: 'Claude as a  test' },
@@ -144,7 +144,7 @@ export const auditSamples: { readonly [Action in AuditAction]: AuditSample<Actio
     subject: 'professional past_due',
     sentence: 'Set the plan: professional, past_due',
   },
-  'users.create': { details: {}, subject: sampleUser, sentence: 'Made this account' },
+  'users.create': { details: {}, subject: sampleUser, sentence: 'Created this account' },
   'users.delete': { details: {}, subject: sampleUser, sentence: 'Deleted this account' },
   'users.invite': { details: {}, subject: 'invitation', sentence: 'Was invited' },
   'users.remind': { details: {}, subject: sampleUser, sentence: 'Asked by mail to reconnect' },

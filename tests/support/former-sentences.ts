@@ -66,7 +66,7 @@ export type FormerAction = Exclude<
 >
 
 const sentences: Readonly<Record<FormerAction, Sentence>> = {
-  'account.signed-up': () => 'Made this account',
+  'account.signed-up': () => 'Created this account',
   'account.confirmed': () => 'Confirmed the e-mail address',
   'account.signed-in': () => 'Signed in',
   'account.signed-out': () => 'Signed out',
@@ -84,7 +84,7 @@ const sentences: Readonly<Record<FormerAction, Sentence>> = {
   'account.set-password': () => 'Changed the password, and signed out every other browser',
   'account.set-second-factor': () => 'Switched the second factor on',
   'account.remove-second-factor': () => 'Switched the second factor off',
-  'account.set-recovery-codes': () => 'Made new recovery codes',
+  'account.set-recovery-codes': () => 'Created new recovery codes',
   'agent.connected': (words, names) =>
     `Allowed ${agentOf(words, names)} to read ${scopesOf(words).includes('brokerage:read') ? 'banks and brokers' : 'banks'}`,
   'agent.disconnected': (words, names) => `Disconnected ${agentOf(words, names)}`,
@@ -112,7 +112,7 @@ const sentences: Readonly<Record<FormerAction, Sentence>> = {
   'users.invite': () => 'Was invited',
   'users.withdraw-invitation': () => 'Withdrew an invitation',
   'users.remind': () => 'Asked by mail to reconnect',
-  'users.create': () => 'Made this account',
+  'users.create': () => 'Created this account',
   'users.delete': () => 'Deleted this account',
   'users.set-password': () => 'Set the password, and signed out every browser',
   'users.reset-second-factor': () => 'Removed the second factor',

@@ -167,6 +167,8 @@ export interface FieldOptions {
   readonly value?: string
   readonly hint?: string
   readonly problem?: string | undefined
+  /** The id of a sentence elsewhere on the page that says what is wrong. */
+  readonly problemAt?: string | undefined
   readonly autofocus?: boolean
   /** The id of the `<datalist>` with suggestions. */
   readonly list?: string
@@ -181,13 +183,15 @@ export interface FieldOptions {
  * the first field with a problem, wherever on the page it is.
  */
 export function field(options: FieldOptions): Html {
-  const { name, problem } = options
+  const { name, problem, problemAt } = options
   const hint = problem === undefined ? options.hint : undefined
   const described =
-    problem !== undefined ? `${name}-problem` : hint !== undefined ? `${name}-hint` : ''
+    problem !== undefined
+      ? `${name}-problem`
+      : (problemAt ?? (hint !== undefined ? `${name}-hint` : ''))
   return html`<div class="field">
 <label for="${name}">${options.label}</label>
-<input id="${name}" name="${name}" type="${options.type}" autocomplete="${options.autocomplete}"${options.list !== undefined && html` list="${options.list}"`}${options.isOptional !== true && html` required`} value="${options.value ?? ''}"${described !== '' && html` aria-describedby="${described}"`}${problem !== undefined && html` aria-invalid="true"`}${options.isFixed === true && html` readonly`}${(options.autofocus ?? problem !== undefined) && html` autofocus`}>
+<input id="${name}" name="${name}" type="${options.type}" autocomplete="${options.autocomplete}"${options.list !== undefined && html` list="${options.list}"`}${options.isOptional !== true && html` required`} value="${options.value ?? ''}"${described !== '' && html` aria-describedby="${described}"`}${(problem ?? problemAt) !== undefined && html` aria-invalid="true"`}${options.isFixed === true && html` readonly`}${(options.autofocus ?? problem !== undefined) && html` autofocus`}>
 ${problem !== undefined && html`<small class="problem" id="${name}-problem">${problem}</small>`}
 ${hint !== undefined && html`<small id="${name}-hint">${hint}</small>`}
 </div>`
@@ -204,8 +208,8 @@ export function doneBox(sentence: HtmlValue): Html | null {
  */
 export function alertBox(
   message: string | null,
-  { hasFocus = false }: { readonly hasFocus?: boolean } = {},
+  { hasFocus = false, id }: { readonly hasFocus?: boolean; readonly id?: string } = {},
 ): Html | null {
   if (message === null) return null
-  return html`<p class="alert"${hasFocus && html` tabindex="-1" autofocus`} role="alert">${message}</p>`
+  return html`<p class="alert"${id !== undefined && html` id="${id}"`}${hasFocus && html` tabindex="-1" autofocus`} role="alert">${message}</p>`
 }

@@ -119,7 +119,7 @@ async function bookSecondFactor({ jar, book, send }: Told): Promise<void> {
     mine('account.set-second-factor', 'Switched the second factor on'),
   ])
   await book.step('codes', () => send(path, {}, `${path}/codes`), [
-    mine('account.set-recovery-codes', 'Made new recovery codes'),
+    mine('account.set-recovery-codes', 'Created new recovery codes'),
   ])
   clock.advance(60_000)
   const remove = `${path}/remove`

@@ -59,7 +59,7 @@ const onEndpoint =
     `${before} ${endpointOf(endpointId, names)}`
 
 const sentences: Sentences = {
-  'account.signed-up': () => 'Made this account',
+  'account.signed-up': () => 'Created this account',
   'account.confirmed': () => 'Confirmed the e-mail address',
   'account.signed-in': ({ passkey = false }) =>
     passkey ? 'Signed in with a passkey' : 'Signed in',
@@ -83,7 +83,7 @@ const sentences: Sentences = {
   'account.set-shows-balances': ({ showsBalances }) =>
     showsBalances ? 'Chose to see balances at once' : 'Chose to see balances after a press',
   'account.remove-second-factor': () => 'Switched the second factor off',
-  'account.set-recovery-codes': () => 'Made new recovery codes',
+  'account.set-recovery-codes': () => 'Created new recovery codes',
   'agent.connected': (agent, names) =>
     `Allowed ${agentOf(agent, names)} to read ${agent.scopes.includes('brokerage:read') ? 'banks and brokers' : 'banks'}`,
   'agent.disconnected': (agent, names) => `Disconnected ${agentOf(agent, names)}`,
@@ -115,7 +115,7 @@ const sentences: Sentences = {
   'programs.claim': ({ programId }, names) =>
     `Gave ${programOf(programId, names)} access by its setup token`,
   'programs.create': ({ programId }, names) =>
-    `Made a setup token for ${programOf(programId, names)}`,
+    `Created a setup token for ${programOf(programId, names)}`,
   'programs.repeat': ({ programId }, names) =>
     `Presented the spent setup token of ${programOf(programId, names)}, and was refused`,
   'programs.revoke': ({ programId }, names) => `Ended the access of ${programOf(programId, names)}`,
@@ -123,7 +123,7 @@ const sentences: Sentences = {
   'users.invite': () => 'Was invited',
   'users.withdraw-invitation': () => 'Withdrew an invitation',
   'users.remind': () => 'Asked by mail to reconnect',
-  'users.create': () => 'Made this account',
+  'users.create': () => 'Created this account',
   'users.delete': () => 'Deleted this account',
   'users.set-password': () => 'Set the password, and signed out every browser',
   'users.reset-second-factor': () => 'Removed the second factor',

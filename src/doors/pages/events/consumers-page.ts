@@ -43,7 +43,7 @@ function renderTable(consumers: readonly ShownConsumer[], zone: string): Html {
       },
       { name: 'Last asked', show: ({ askedAt }) => renderMoment(askedAt, zone) },
       { name: 'Waiting events', show: ({ waiting }) => String(waiting) },
-      { name: 'Made', show: ({ createdAt }) => renderMoment(createdAt, zone) },
+      { name: 'Created', show: ({ createdAt }) => renderMoment(createdAt, zone) },
       {
         name: 'Remove',
         isPlain: true,

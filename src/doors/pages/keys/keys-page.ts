@@ -142,7 +142,7 @@ function renderEnd(key: KeyRow, status: KeyStatus, zone: string): Html {
   })
   const rotate = leadingButton(`/keys/${id}/rotate`, 'New secret', {
     look: 'outline secondary',
-    label: `Make a new secret for ${foreignText(name)}`,
+    label: `New secret for ${foreignText(name)}`,
   })
   return html`${rotate} ${revoke}`
 }
@@ -150,7 +150,7 @@ function renderEnd(key: KeyRow, status: KeyStatus, zone: string): Html {
 export function renderRevokeKey(key: KeyRow, formToken: string): Html {
   return renderQuestion({
     heading: 'Revoke this key?',
-    sentences: html`<p>Programs that send <span class="foreign">${foreignText(key.name)}</span> (<code>${key.prefix}…</code>) are refused at once. This cannot be undone; a new key can be made at any time.</p>`,
+    sentences: html`<p>Programs that send <span class="foreign">${foreignText(key.name)}</span> (<code>${key.prefix}…</code>) are refused at once. This cannot be undone; a new key can be created at any time.</p>`,
     path: `/keys/${key.id}/revoke`,
     formToken,
     confirm: 'Revoke the key',
@@ -168,15 +168,15 @@ const overlaps = [
 
 export function renderRotateKey(key: KeyRow, formToken: string): Html {
   return renderQuestion({
-    heading: 'Make a new secret for this key?',
+    heading: 'Create a new secret for this key?',
     sentences: html`<p><span class="foreign">${foreignText(key.name)}</span> (<code>${key.prefix}…</code>) keeps its name, limits and last day. The new secret is shown once.</p>`,
     path: `/keys/${key.id}/rotate`,
     formToken,
     fields: html`${hidden('once', makeOnce())}<div class="field">
-<label for="overlapHours">The present secret stays good</label>
+<label for="overlapHours">The current secret stays good</label>
 <select id="overlapHours" name="overlapHours">${overlaps.map(([hours, words]) => html`<option value="${hours}"${hours === 24 && html` selected`}>${words}</option>`)}</select>
 </div>`,
-    confirm: 'Make a new secret',
+    confirm: 'Create new secret',
     keep: 'Keep it',
   })
 }

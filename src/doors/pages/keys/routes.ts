@@ -163,7 +163,7 @@ function addQuestions(scope: FastifyInstance, context: PagesContext): void {
   const rotation = { path: '/keys/:key/rotate', returnTo: path, isSensitive: true, isOnce: true }
   addQuestion(scope, context, rotation, {
     find,
-    title: 'Make a new secret for this key?',
+    title: 'Create a new secret for this key?',
     render: renderRotateKey,
     async act({ visit, reply, form }, key) {
       const input = { overlapHours: Number(form.get('overlapHours') ?? 24) }

@@ -37,7 +37,7 @@ ${
             name: 'Address',
             show: (one) => html`<span class="foreign">${foreignText(one.email)}</span>`,
           },
-          { name: 'Made', show: ({ createdAt }) => renderUtc(createdAt) },
+          { name: 'Created', show: ({ createdAt }) => renderUtc(createdAt) },
           { name: 'Ends', show: ({ expiresAt }) => renderUtc(expiresAt) },
           { name: 'Again', isPlain: true, show: (one) => post('', one, 'Send again', 'secondary') },
           {

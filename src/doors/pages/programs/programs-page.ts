@@ -70,7 +70,7 @@ function renderNew(options: ProgramsOptions): Html {
   const { draft, formToken, mayCreate, connections } = options
   if (!mayCreate) {
     return html`<h2>New setup token</h2>
-<p>To make a token, <a href="/sign-in?return=%2Fsimplefin%2Fcreate">give your password once more</a>.</p>`
+<p><a href="/sign-in?return=%2Fsimplefin%2Fcreate">Confirm your password</a> to create a setup token.</p>`
   }
   const isChosen = (id: string) => draft.connections === null || draft.connections.includes(id)
   return html`<h2>New setup token</h2>
@@ -87,7 +87,7 @@ ${draft.problems.connections !== undefined && html`<p id="connections-problem" c
 <small>With all of them chosen it also sees what you link later.</small>
 </fieldset>`
 }
-<button type="submit">Make a setup token</button>
+<button type="submit">Create setup token</button>
 </form>`
 }
 
@@ -108,7 +108,7 @@ function renderTable({ programs, connections, now, zone }: ProgramsOptions): Htm
           html`<span class="foreign">${foreignText(name)}</span>${repeatedAt !== null && html` <strong class="place">Its setup token was presented again ${renderMoment(repeatedAt, zone)}: if that was not you, end its access.</strong>`}`,
       },
       { name: 'Sees', show: showSeen },
-      { name: 'Made', show: ({ createdAt }) => renderMoment(createdAt, zone) },
+      { name: 'Created', show: ({ createdAt }) => renderMoment(createdAt, zone) },
       {
         name: 'Last used',
         show: ({ lastUsedAt }) => (lastUsedAt === null ? 'never' : renderMoment(lastUsedAt, zone)),
@@ -136,7 +136,7 @@ function renderEnd(
 export function renderEndAccess({ id, name }: ProgramRow, formToken: string): Html {
   return renderQuestion({
     heading: 'End this program’s access?',
-    sentences: html`<p><span class="foreign">${foreignText(name)}</span> is refused at once. To give it access again, make a new setup token.</p>`,
+    sentences: html`<p><span class="foreign">${foreignText(name)}</span> is refused at once. To give it access again, create a new setup token.</p>`,
     path: `/simplefin/programs/${id}/revoke`,
     formToken,
     confirm: 'End its access',

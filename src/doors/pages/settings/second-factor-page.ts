@@ -51,7 +51,7 @@ ${codes.length > 0 && renderCodes(codes)}
 <h2>Recovery codes</h2>
 <p>${codesLeft === 0 ? 'None is left.' : codesLeft === 1 ? 'One is left.' : html`${codesLeft} are left.`} Each signs you in once, when you do not have the ${hasApp ? 'app' : 'passkey'}.</p>
 <div class="actions">
-<form method="post" action="/settings/second-factor/codes">${hidden('token', formToken)}<button type="submit" class="secondary outline">Make new recovery codes</button></form>
+<form method="post" action="/settings/second-factor/codes">${hidden('token', formToken)}<button type="submit" class="secondary outline">Create new recovery codes</button></form>
 ${hasApp ? leadingButton('/settings/second-factor/remove', 'Switch off', { look: 'outline danger' }) : leadingButton('/settings/second-factor/app', 'Set up an authenticator app', { look: 'secondary outline' })}
 </div>
 <p><a href="/settings">Back to the settings</a></p>`
@@ -71,6 +71,7 @@ export interface RemoveFactorOptions {
   /** They stay, and so does the second factor. */
   readonly hasPasskeys: boolean
   readonly message: string | null
+  /** The message is about the code that was given, and stands at its field. */
   readonly isRefused: boolean
 }
 
@@ -80,10 +81,10 @@ export function renderRemoveFactor(options: RemoveFactorOptions): Html {
   return html`<article class="card">
 <h1>Switch off the second factor?</h1>
 ${hasPasskeys ? html`<p>The authenticator app ends. Your passkeys and recovery codes stay: the password alone still does not sign you in.</p>` : html`<p>From then on, your password alone signs you in. The recovery codes end too.</p>`}
-${alertBox(message)}
+${alertBox(isRefused ? null : message)}
 <form method="post" action="/settings/second-factor/remove" novalidate>
 ${hidden('token', formToken)}
-${field({ name: 'code', label: 'Code', type: 'text', autocomplete: 'one-time-code', hint: 'A new one from the app, or a recovery code', problem: isRefused ? 'Check the code' : undefined, autofocus: true })}
+${field({ name: 'code', label: 'Code', type: 'text', autocomplete: 'one-time-code', hint: 'A new one from the app, or a recovery code', problem: (isRefused && message) || undefined, autofocus: true })}
 <div class="choices">
 <button type="submit" name="decision" value="confirm">Switch off</button>
 <button type="submit" name="decision" value="cancel" class="secondary outline">Keep it</button>

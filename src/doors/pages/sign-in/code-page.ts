@@ -13,6 +13,7 @@ export interface CodeOptions {
   /** The name of the agent that waits for the answer; null when none does. */
   readonly agent: string | null
   readonly message: string | null
+  /** The message is about the code that was given, and stands at its field. */
   readonly isRefused: boolean
   readonly choice: SecondStepChoice
   /** Where passkeys work; null: nowhere. */
@@ -25,13 +26,13 @@ export function renderCode(options: CodeOptions): Html {
   return html`<article class="card">
 <h1>${titleOfStep(choice)}</h1>
 ${renderWaitingAgent(options.agent, 'One more step to decide what it may see.')}
-${alertBox(options.message)}
+${alertBox(options.isRefused ? null : options.message)}
 ${!choice.hasApp && passkey}
 ${choice.hasPasskeys && choice.passkey === null && renderElsewhere(options)}
 <form method="post" action="/sign-in/code" novalidate>
 ${hidden('token', options.formToken)}
 ${hidden('return', options.returnTo)}
-${field({ name: 'code', label: 'Code', type: 'text', autocomplete: 'one-time-code', autofocus: choice.hasApp || options.isRefused, hint: choice.hasApp ? 'The six digits in your authenticator app, or a recovery code' : 'One of your recovery codes, if your passkey is not here', problem: options.isRefused ? 'Check the code' : undefined })}
+${field({ name: 'code', label: 'Code', type: 'text', autocomplete: 'one-time-code', autofocus: choice.hasApp || options.isRefused, hint: choice.hasApp ? 'The six digits in your authenticator app, or a recovery code' : 'One of your recovery codes, if your passkey is not here', problem: (options.isRefused && options.message) || undefined })}
 <button type="submit"${!choice.hasApp && html` class="secondary outline"`}>Continue</button>
 </form>
 ${choice.hasApp && passkey}

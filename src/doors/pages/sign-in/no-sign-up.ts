@@ -13,11 +13,11 @@ export function showNoSignUp(
     context.byMail.signUp === 'closed'
       ? renderNotice(
           'Sign-up is closed',
-          'Nobody can sign up on this server. Accounts are made by the operator: ask whoever runs it.',
+          'Nobody can sign up on this server. Accounts are created by the operator: ask whoever runs it.',
         )
       : renderNotice(
-          'Accounts are made by invitation',
-          'Accounts are made by the operator of this server, or with the link of an invitation: ask whoever runs it.',
+          'Sign-up is by invitation',
+          'Accounts are created by the operator of this server, or with the link of an invitation: ask whoever runs it.',
         )
   return context.show(reply.code(403), visit, { title: 'Sign-up is closed', body })
 }

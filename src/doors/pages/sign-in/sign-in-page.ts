@@ -39,23 +39,25 @@ export interface SignInOptions {
 }
 
 export function renderSignIn(options: SignInOptions): Html {
+  // One sentence is about both fields.
+  const problemAt = options.isRefused ? 'refused' : undefined
   const signUp = `/sign-up?return=${encodeURIComponent(options.returnTo)}`
   return html`<article class="card">
 <h1>${options.again ? 'Confirm it is you' : 'Sign in'}</h1>
-${renderWaitingAgent(options.agent, options.again ? 'Give your password once more to decide.' : 'Sign in to decide what it may see.')}
-${options.again && options.agent === null && !options.isInterrupted && html`<p>What comes next needs your password once more.</p>`}
+${renderWaitingAgent(options.agent, options.again ? 'Confirm your password to decide.' : 'Sign in to decide what it may see.')}
+${options.again && options.agent === null && !options.isInterrupted && html`<p>Confirm your password to continue.</p>`}
 ${options.isInterrupted && renderInterrupted(options.again)}
-${alertBox(options.message)}
+${alertBox(options.message, { id: 'refused' })}
 <form method="post" action="/sign-in" novalidate>
 ${hidden('token', options.formToken)}
 ${hidden('return', options.returnTo)}
-${field({ name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username', value: options.email, autofocus: options.email === '', problem: options.isRefused ? 'Check the address' : undefined })}
-${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', autofocus: options.email !== '', problem: options.isRefused ? 'Check the password' : undefined })}
+${field({ name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'username', value: options.email, autofocus: options.email === '', problemAt })}
+${field({ name: 'password', label: 'Password', type: 'password', autocomplete: 'current-password', autofocus: options.email !== '', problemAt })}
 <button type="submit">${options.again ? 'Continue' : 'Sign in'}</button>
 </form>
 <p><a href="/forgot-password">Forgot your password?</a></p>
 ${!options.again && options.signUpIsOpen && html`<p>New here? <a href="${signUp}">Create an account</a>.</p>`}
-${!options.again && !options.signUpIsOpen && html`<p><small>Accounts are made by the operator of this server.</small></p>`}
+${!options.again && !options.signUpIsOpen && html`<p><small>Accounts are created by the operator of this server.</small></p>`}
 ${options.passkey !== null && renderPasskey(options, options.passkey)}
 </article>`
 }
