@@ -53,8 +53,8 @@ test('what a person did is said in plain words, newest first, with the moment, w
     [
       ['Set the plan: developer, active', 'The operator', '—'],
       ['Created the API key “budget &lt;b&gt;”', 'You', '127.0.0.1'],
-      ['Signed in', 'A browser', '127.0.0.1'],
-      ['Gave a wrong password, and was refused', 'A browser', '127.0.0.1'],
+      ['Signed in', 'You', '127.0.0.1'],
+      ['Gave a wrong password, and was refused', 'Somebody', '127.0.0.1'],
     ],
   )
   assert.match(page.text, /<time datetime="2026-11-21T02:0\d:\d\d\.000Z" title="2026-11-21T02:/)
@@ -129,4 +129,26 @@ test('nobody sees what another person did', async () => {
   await write(other, 'future.action', 'not-yours')
   const jar = await world.enter(await world.addPerson())
   assert.ok(!(await jar.get('/activity')).text.includes('not-yours'))
+})
+
+test('F30: what is looked for is shown alone, page by page, and test events bury no sign-in', async () => {
+  const person = await world.addPerson()
+  const jar = await world.enter(person)
+  world.service.clock.advance(1000)
+  for (let count = 0; count < 60; count += 1) await write(person, 'webhooks.future', `no-${count}.`)
+  assert.ok(!(await jar.get('/activity')).text.includes('>Signed in<'))
+  const account = readRows((await jar.get('/activity?about=account')).text)
+  assert.deepEqual(
+    account.map(([, what, who]) => [what, who]),
+    [['Signed in', 'You']],
+  )
+  const { text } = await jar.get('/activity?about=webhooks')
+  assert.match(text, /<option value="webhooks" selected>/)
+  const older = /<a href="([^"]+)">Older<\/a>/.exec(text)?.[1]?.replace('&amp;', '&') ?? ''
+  assert.match(older, /about=webhooks/)
+  const rest = await jar.get(older)
+  assert.equal(readRows(text).length + readRows(rest.text).length, 60)
+  assert.match(rest.text, /<a href="\/activity\?about=webhooks">Newest</)
+  assert.equal(readRows((await jar.get('/activity?about=x')).text).length, 50)
+  assert.match((await jar.get('/activity?about=keys')).text, /Nothing of this kind has happened/)
 })

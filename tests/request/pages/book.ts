@@ -41,6 +41,9 @@ const names: Readonly<Record<string, string>> = {
   system: 'The service',
 }
 
+/** What is booked of visitors, who need not be the person. */
+const anybodys = /^account\.(?:sign-in-refused|asked-for-password)$/
+
 /** @param reader a browser that is signed in as the person during all steps. */
 export async function openBook(world: PagesWorld, person: Person, reader: Jar): Promise<Book> {
   const known = new Set((await readAdminAudit(world, person.id)).map(({ id }) => id))
@@ -56,9 +59,9 @@ export async function openBook(world: PagesWorld, person: Person, reader: Jar): 
         what,
       )
       const shown = await readShown(reader, news.length)
-      const told = expected.map(([, actor, address, sentence]) => [
+      const told = expected.map(([action, actor, address, sentence]) => [
         sentence,
-        names[actor] ?? 'A browser',
+        names[actor] ?? (anybodys.test(action) ? 'Somebody' : 'You'),
         address ?? '—',
       ])
       assert.deepEqual(shown.sort(), told.sort(), what)

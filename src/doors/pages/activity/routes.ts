@@ -5,7 +5,7 @@ import type { PagesContext } from '../context.ts'
 import { readActivity } from '../settings/own-data.ts'
 import { addPage, zoneOf } from '../signed-in.ts'
 import { writeActivity } from './activity-file.ts'
-import { renderActivity } from './activity-page.ts'
+import { type ActivityKind, activityKinds, renderActivity } from './activity-page.ts'
 import type { Names } from './sentences.ts'
 
 const path = '/activity'
@@ -15,7 +15,9 @@ export function addActivityRoutes(scope: FastifyInstance, context: PagesContext)
   addPage(scope, context, { path }, async ({ visit, request, reply }) => {
     const { user } = visit
     const after = readPlace(request)
-    const page = { userId: user.id, after, limit: pageRows + 1 }
+    const about = readAbout(request)
+    const action = about === null ? undefined : activityKinds[about].prefix
+    const page = { userId: user.id, action, after, limit: pageRows + 1 }
     const found = await context.store.auditLog.list(page)
     const rows = found.slice(0, pageRows)
     const last = rows.at(-1)
@@ -25,7 +27,10 @@ export function addActivityRoutes(scope: FastifyInstance, context: PagesContext)
       names: await readNames(context, user.id),
       zone: zoneOf(user),
       isFirst: after === null,
-      older: isMore ? `${path}?before=${last.at}.${last.id}` : null,
+      about,
+      older: isMore
+        ? `${path}?${about === null ? '' : `about=${about}&`}before=${last.at}.${last.id}`
+        : null,
     })
     return context.show(reply, visit, { title: 'Activity', body })
   })
@@ -36,6 +41,13 @@ export function addActivityRoutes(scope: FastifyInstance, context: PagesContext)
       .type('text/csv; charset=utf-8')
       .send(writeActivity(rows, await readNames(context, visit.user.id)))
   })
+}
+
+/** What is looked for (`?about=`); null: everything. */
+function readAbout({ query }: FastifyRequest): ActivityKind | null {
+  const { about }: Readonly<Record<string, unknown>> = { ...(query as object) }
+  const kinds = Object.keys(activityKinds) as ActivityKind[]
+  return kinds.find((kind) => kind === about) ?? null
 }
 
 /** Where the previous page ended (`?before=`); null: the first page, also for what is no place. */

@@ -153,11 +153,15 @@ function describeFacts<Action extends AuditAction>(
   return sentences[action](details, names)
 }
 
+/** What somebody may have done who is not the person. */
+const anybodys: readonly string[] = ['account.sign-in-refused', 'account.asked-for-password']
+
 /** Who acted. A sign-in is written with the address alone: nobody was known before it. */
-export function describeActor({ actor }: AuditRow): string {
+export function describeActor({ actor, action }: AuditRow): string {
   if (actor === 'user') return 'You'
   if (actor === 'admin') return 'The operator'
-  return actor === 'system' ? 'The service' : 'A browser'
+  if (actor === 'system') return 'The service'
+  return anybodys.includes(action) ? 'Somebody' : 'You'
 }
 
 /** The network address that it came from; null: none is known. */
