@@ -386,6 +386,10 @@ test('F24: what leads to another page is a link, also where it looks like a butt
 test('F26: a connection whose consent has ended promises no next sync', async () => {
   const person = await world.addPerson()
   const row = await plant(person, { status: 'invalidated' })
-  const { text } = await (await world.enter(person)).get(`/connections/${row.id}`)
+  const jar = await world.enter(person)
+  const { text } = await jar.get(`/connections/${row.id}`)
   assert.doesNotMatch(text, /Next sync/)
+  const list = await jar.get('/connections')
+  assert.match(list.text, /data-label="Next sync">—\s*<\/td>/)
+  assert.doesNotMatch(list.text, /consent ends/)
 })

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Jar } from '#tests/support/jar.ts'
 import { bind } from '../simplefin/world.ts'
-import { type PagesWorld, type Person, startPages } from './world.ts'
+import { askForConsent, type PagesWorld, type Person, startPages } from './world.ts'
 
 const path = '/simplefin/create'
 let world: PagesWorld
@@ -83,4 +83,19 @@ test('400: a name of more than 100 characters says so at its field, and nothing 
   assert.equal(answer.status, 400)
   assert.match(answer.text, /1 to 100 characters/)
   assert.deepEqual(await programsOf(person), [])
+})
+
+test('F11: connections to one bank are told apart by their accounts wherever one chooses among them', async () => {
+  const person = await world.addPerson()
+  const { service } = world
+  const user = { id: person.id, key: '', keyId: '' } as unknown as Parameters<
+    typeof service.link
+  >[0]
+  await service.link(user, 'healthy', 'fiskil')
+  const jar = await world.enter(person)
+  const [first] = (await service.app.store.accounts.list(person.id)).map(({ name }) => name)
+  const { path: consent } = await askForConsent(service, jar)
+  for (const place of [path, '/keys', consent]) {
+    assert.match((await jar.get(place)).text, new RegExp(`<small[^>]*>[^<]*${first}`), place)
+  }
 })

@@ -2,7 +2,7 @@
 import type { ConnectedAgent } from '#auth/oauth/port.ts'
 import { foreignText, type Html, html } from '../html.ts'
 import { doneBox, hidden } from '../layout.ts'
-import { renderMoment } from '../moments.ts'
+import { renderAgo, renderMoment } from '../moments.ts'
 import { renderQuestion } from '../question.ts'
 import { table } from '../table.ts'
 import { renderClients } from './clients.ts'
@@ -19,6 +19,7 @@ export interface AgentsPageOptions {
   readonly mcpUrl: string
   /** IANA name of the person's zone. */
   readonly zone: string
+  readonly now: number
   /** Only this machine reaches the server. */
   readonly isLoopback: boolean
   /** The plan has API access; without it every agent is refused. */
@@ -35,7 +36,7 @@ ${agents.length === 0 ? html`<p>No agent is connected. An agent such as Claude o
 ${renderClients(mcpUrl, isLoopback)}`
 }
 
-function renderTable({ agents, formToken, zone }: AgentsPageOptions): Html {
+function renderTable({ agents, formToken, zone, now }: AgentsPageOptions): Html {
   return html`<p>These may read your data until you disconnect them.</p>
 ${table<ConnectedAgent>(
   'Connected agents',
@@ -52,7 +53,7 @@ ${table<ConnectedAgent>(
     { name: 'Connected', show: ({ connectedAt }) => renderMoment(connectedAt, zone) },
     {
       name: 'Last used',
-      show: ({ lastUsedAt }) => (lastUsedAt === null ? 'never' : renderMoment(lastUsedAt, zone)),
+      show: ({ lastUsedAt }) => (lastUsedAt === null ? 'never' : renderAgo(lastUsedAt, zone, now)),
     },
     {
       name: 'Disconnect',
@@ -61,7 +62,7 @@ ${table<ConnectedAgent>(
         grantId,
         clientName,
       }) => html`<form method="post" action="/agents/disconnect">${hidden('token', formToken)}${hidden('grant', grantId)}
-<button type="submit" class="outline secondary" aria-label="Disconnect ${foreignText(clientName)}">Disconnect</button></form>`,
+<button type="submit" class="outline danger" aria-label="Disconnect ${foreignText(clientName)}">Disconnect</button></form>`,
     },
   ],
   agents,

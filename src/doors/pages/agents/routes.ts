@@ -29,6 +29,7 @@ export function addAgentRoutes(scope: FastifyInstance, context: PagesContext): v
       formToken: visit.formToken,
       mcpUrl: `${context.origins().mcp}/mcp`,
       zone: zoneOf(visit.user),
+      now: context.clock.now(),
       isLoopback: context.isLoopback,
       mayRead: hasApiAccess(visit.user, context.plans, context.clock.now()),
       done: readDone(context, reply, agentsDone),

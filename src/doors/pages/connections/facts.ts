@@ -1,5 +1,5 @@
 /** What pages show of one connection: state, freshness by kind, next sync, button. Rendering only. */
-import type { ConnectionOverview } from '#connections/overview.ts'
+import { type ConnectionOverview, pictureDays } from '#connections/overview.ts'
 import type { RenewalMethod } from '#connections/renewal.ts'
 import { hideNumberShapes } from '#kernel/account-numbers.ts'
 import { unreachable } from '#kernel/unreachable.ts'
@@ -9,6 +9,8 @@ import { foreignText, type Html, html } from '../html.ts'
 import { hidden, leadingButton } from '../layout.ts'
 import { renderAgo, renderMoment } from '../moments.ts'
 import { describeStatus, describeSyncFailure, type StatusWords } from './words.ts'
+
+const dayMs = 86_400_000
 
 export const pathOf = ({ id }: Pick<ConnectionRow, 'id'>) => `/connections/${id}`
 
@@ -74,12 +76,24 @@ function renderUnchecked(
   { zone, now }: ReadAt,
 ): Html {
   if (isSyncing) return html`first check in progress`
-  if (failure !== null) return html`not checked in the last 30 days`
+  if (failure !== null) {
+    return now - row.createdAt < pictureDays * dayMs
+      ? html`no check has succeeded yet`
+      : html`not checked in the last 30 days`
+  }
   return html`read when you linked it, ${renderAgo(row.createdAt, zone, now)}`
 }
 
-/** The next sync alone, for a list. */
-export function renderNext({ nextSyncAt, isSyncing }: ConnectionOverview, readAt: ReadAt) {
+/** When the consent ends or ended; null: unknown, or it was withdrawn before. */
+export function consentEndOf(row: ConnectionRow, now: number): number | null {
+  const { consentExpiresAt: end } = row
+  return end === null || (shownStatusOf(row).isBroken && end > now) ? null : end
+}
+
+/** The next sync alone, for a list. A broken connection waits for its owner. */
+export function renderNext(overview: ConnectionOverview, readAt: ReadAt) {
+  const { row, nextSyncAt, isSyncing } = overview
+  if (shownStatusOf(row).isBroken) return '—'
   return isSyncing ? 'in progress' : at(nextSyncAt, readAt, 'not planned')
 }
 
@@ -88,7 +102,7 @@ export function renderOutlook(overview: ConnectionOverview, readAt: ReadAt): Htm
   const { zone, now } = readAt
   const { row, lastSuccessAt } = overview
   const failure = currentFailureOf(overview)
-  const { consentExpiresAt: end } = row
+  const end = consentEndOf(row, now)
   return html`${!shownStatusOf(row).isBroken && html`<dt>Next sync</dt><dd>${renderNext(overview, readAt)}</dd>`}
 ${end !== null && html`<dt>Consent</dt><dd>${end <= now ? 'ended' : 'ends'} ${renderMoment(end, zone)}</dd>`}
 ${

@@ -7,6 +7,7 @@ import { doneBox, leadingButton } from '../layout.ts'
 import { renderMoment } from '../moments.ts'
 import { table } from '../table.ts'
 import {
+  consentEndOf,
   nameOf,
   pathOf,
   renderFreshness,
@@ -67,19 +68,7 @@ function renderTable({ connections, zone, now }: ListOptions): Html {
       },
       {
         name: 'Next sync',
-        show: (one) => [
-          renderNext(one, { zone, now }),
-          renderEnd(one.row.consentExpiresAt, zone, now),
-        ],
-      },
-      {
-        name: 'Details',
-        isPlain: true,
-        show: ({ row }) =>
-          leadingButton(pathOf(row), 'Open', {
-            look: 'outline secondary',
-            label: `Open ${nameOf(row)}`,
-          }),
+        show: (one) => [renderNext(one, { zone, now }), renderEnd(one, zone, now)],
       },
     ],
     connections,
@@ -87,7 +76,8 @@ function renderTable({ connections, zone, now }: ListOptions): Html {
 ${newConnectionButton('outline')}`
 }
 
-function renderEnd(end: number | null, zone: string, now: number): Html | null {
+function renderEnd({ row }: ConnectionOverview, zone: string, now: number): Html | null {
+  const end = consentEndOf(row, now)
   if (end === null) return null
   return html` <small class="place">consent ${end <= now ? 'ended' : 'ends'} ${renderMoment(end, zone)}</small>`
 }

@@ -2,8 +2,10 @@
 import type { PendingConsent } from '#auth/oauth/port.ts'
 import type { Scope } from '#auth/scopes.ts'
 import { factsOf } from '#providers/all-facts.ts'
+import type { AccountRow } from '#store/ports/accounts.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import { nameOf } from '../connections/facts.ts'
+import { summarizeAccounts } from '../connections/named.ts'
 import { foreignText, type Html, html } from '../html.ts'
 import { alertBox, hidden } from '../layout.ts'
 
@@ -28,6 +30,8 @@ export interface ConsentPageOptions {
   readonly offered: readonly Scope[]
   /** The person's connections, which may be chosen from (reading R43). */
   readonly connections: readonly ConnectionRow[]
+  /** Of all connections. */
+  readonly accounts: readonly AccountRow[]
   /** The form was sent without any of them. */
   readonly choseNone: boolean
 }
@@ -51,7 +55,7 @@ ${hidden('token', formToken)}
 ${offered.map((scope) => renderScope(scope))}
 ${withheld && html`<p class="withheld"><small>Brokers: holdings and trades were asked for too, but your plan does not include them. They need a Professional plan.</small></p>`}
 </fieldset>
-${offered.length > 0 && connections.length > 0 && renderChoice(connections)}
+${offered.length > 0 && connections.length > 0 && renderChoice(options)}
 ${!mayRead && html`<p><small>Your plan does not include access for programs yet: until the operator of this server gives you one, the agent will be refused.</small></p>`}
 <div class="choices">
 ${offered.length > 0 && html`<button type="submit" name="decision" value="allow"${connections.length > 0 && html` formaction="${action}?${choosing.name}=${choosing.value}"`}>Allow</button>`}
@@ -72,21 +76,22 @@ function renderScope(scope: Scope): Html {
 </div>`
 }
 
-function renderChoice(connections: readonly ConnectionRow[]): Html {
+function renderChoice({ connections, accounts }: ConsentPageOptions): Html {
+  const accountsOf = summarizeAccounts(accounts)
   return html`<fieldset>
 <legend>At these connections</legend>
-${connections.map((connection) => renderConnection(connection))}
+${connections.map((connection) => renderConnection(connection, accountsOf(connection)))}
 <p><small>With all of them ticked it may also read those that you link later.</small></p>
 </fieldset>`
 }
 
-function renderConnection(connection: ConnectionRow): Html {
+function renderConnection(connection: ConnectionRow, accounts: string): Html {
   const { id, provider } = connection
   const name = `connection-${id}`
   return html`<div class="scope">
 ${hidden('offered', id)}
 <input type="checkbox" id="${name}" name="connection" value="${id}" checked aria-describedby="${name}-hint">
 <label for="${name}"><span class="foreign">${nameOf(connection)}</span></label>
-<small id="${name}-hint">Through ${factsOf(provider).name}</small>
+<small id="${name}-hint">${accounts !== '' && `${accounts}, `}through ${factsOf(provider).name}</small>
 </div>`
 }

@@ -92,13 +92,19 @@ async function showRequest(
   { pending, choseNone = false }: Shown,
 ): Promise<FastifyReply> {
   const { user, formToken } = visit
+  const { store } = context
+  const [connections, accounts] = await Promise.all([
+    store.connections.list(user.id),
+    store.accounts.list(user.id),
+  ])
   const body = renderConsent({
     consent: pending,
     email: user.email,
     formToken,
     mayRead: hasApiAccess(user, context.plans, context.clock.now()),
     offered: grantableScopes(pending.scopes, user, context.plans),
-    connections: await context.store.connections.list(user.id),
+    connections,
+    accounts,
     choseNone,
   })
   const { formAction } = pending

@@ -107,7 +107,8 @@ function renderTable(label: string, keys: readonly KeyRow[], options: KeysOption
       },
       {
         name: 'Sees',
-        show: (key) => html`<span class="foreign">${describeLimits(key, options)}</span>`,
+        className: 'answer',
+        show: (key) => describeLimits(key, options),
       },
       { name: 'Created', show: ({ createdAt }) => renderMoment(createdAt, zone) },
       {
@@ -177,6 +178,6 @@ export function renderRotateKey(key: KeyRow, formToken: string): Html {
 <select id="overlapHours" name="overlapHours">${overlaps.map(([hours, words]) => html`<option value="${hours}"${hours === 24 && html` selected`}>${words}</option>`)}</select>
 </div>`,
     confirm: 'Create new secret',
-    keep: 'Keep it',
+    keep: 'Cancel',
   })
 }

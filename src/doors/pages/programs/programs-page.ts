@@ -3,12 +3,13 @@
  * one ends. Rendering only.
  */
 import { makeOnce } from '#auth/sign-in/repeated-form.ts'
+import type { AccountRow } from '#store/ports/accounts.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { ProgramRow } from '#store/ports/programs.ts'
-import { nameOf } from '../connections/facts.ts'
+import { renderNamed, summarizeAccounts } from '../connections/named.ts'
 import { foreignText, type Html, html } from '../html.ts'
 import { alertBox, doneBox, field, hidden, leadingButton } from '../layout.ts'
-import { renderMoment } from '../moments.ts'
+import { renderAgo, renderMoment } from '../moments.ts'
 import { renderQuestion } from '../question.ts'
 import { table } from '../table.ts'
 
@@ -33,6 +34,8 @@ export const programsDone = {
 export interface ProgramsOptions {
   readonly programs: readonly ProgramRow[]
   readonly connections: readonly ConnectionRow[]
+  /** Of all connections. */
+  readonly accounts: readonly AccountRow[]
   readonly now: number
   /** IANA name of the person's zone. */
   readonly zone: string
@@ -67,11 +70,12 @@ function renderCreated({ name, token }: NonNullable<ProgramsOptions['created']>)
 }
 
 function renderNew(options: ProgramsOptions): Html {
-  const { draft, formToken, mayCreate, connections } = options
+  const { draft, formToken, mayCreate, connections, accounts } = options
   if (!mayCreate) {
     return html`<h2>New setup token</h2>
 <p><a href="/sign-in?return=%2Fsimplefin%2Fcreate">Confirm your password</a> to create a setup token.</p>`
   }
+  const accountsOf = summarizeAccounts(accounts)
   const isChosen = (id: string) => draft.connections === null || draft.connections.includes(id)
   return html`<h2>New setup token</h2>
 ${alertBox(draft.message, { hasFocus: true })}
@@ -82,7 +86,7 @@ ${
   connections.length > 0 &&
   html`<fieldset${draft.problems.connections !== undefined && html` aria-describedby="connections-problem"`}>
 <legend>What it may see</legend>
-${connections.map((row) => html`<label><input type="checkbox" name="connection" value="${row.id}"${isChosen(row.id) && html` checked`}><span class="foreign">${nameOf(row)}</span></label>`)}
+${connections.map((row) => html`<label><input type="checkbox" name="connection" value="${row.id}"${isChosen(row.id) && html` checked`}>${renderNamed(row, accountsOf(row))}</label>`)}
 ${draft.problems.connections !== undefined && html`<p id="connections-problem" class="problem">${draft.problems.connections}</p>`}
 <small>With all of them chosen it also sees what you link later.</small>
 </fieldset>`
@@ -111,7 +115,8 @@ function renderTable({ programs, connections, now, zone }: ProgramsOptions): Htm
       { name: 'Created', show: ({ createdAt }) => renderMoment(createdAt, zone) },
       {
         name: 'Last used',
-        show: ({ lastUsedAt }) => (lastUsedAt === null ? 'never' : renderMoment(lastUsedAt, zone)),
+        show: ({ lastUsedAt }) =>
+          lastUsedAt === null ? 'never' : renderAgo(lastUsedAt, zone, now),
       },
       { name: 'End', isPlain: true, show: (row) => renderEnd(row, now, zone) },
     ],
@@ -127,8 +132,8 @@ function renderEnd(
   if (revokedAt !== null) return html`ended ${renderMoment(revokedAt, zone)}`
   if (claimedAt === null && setupUntil <= now) return html`never used`
   return leadingButton(`/simplefin/programs/${id}/revoke`, 'End access', {
-    look: 'outline secondary',
-    label: `End the access of ${foreignText(name)}`,
+    look: 'outline danger',
+    label: `End access of ${foreignText(name)}`,
   })
 }
 

@@ -46,15 +46,17 @@ async function show(
   const { store, plans, clock, shownOnce } = context
   const { request, reply, visit } = turn
   const { user, session, formToken } = visit
-  const [programs, connections] = await Promise.all([
+  const [programs, connections, accounts] = await Promise.all([
     store.programs.list(user.id),
     store.connections.list(user.id),
+    store.accounts.list(user.id),
   ])
   const shown = shownOnce.take(request, reply, session, path)
   const created = programs.find(({ id }) => id === shown?.id)
   const body = renderPrograms({
     programs,
     connections,
+    accounts,
     now: clock.now(),
     zone: zoneOf(user),
     formToken,

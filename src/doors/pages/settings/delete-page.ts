@@ -20,7 +20,7 @@ export function renderDelete({ email, connections, formToken, problem }: DeleteO
 ${
   connections.length > 0 &&
   html`<p>These connections end:</p>
-<ul>${connections.map(({ name, accounts }) => html`<li><strong class="foreign">${name}</strong>: <span class="foreign">${accounts}</span></li>`)}</ul>
+<ul>${connections.map(({ name, accounts }) => html`<li><strong class="foreign">${name}</strong>${accounts !== '' && `: ${accounts}`}</li>`)}</ul>
 <p>The providers are asked to end the consents that you gave there; a key of your own is only forgotten here.</p>`
 }
 <p>Only the record of what was done stays with the operator, without your name.</p>`,

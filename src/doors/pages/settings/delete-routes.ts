@@ -5,7 +5,7 @@ import { formTokenOf } from '#auth/sign-in/sessions.ts'
 import type { ConnectionId } from '#kernel/ids.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import { nameOf } from '../connections/facts.ts'
-import { summarizeNames } from '../connections/lines.ts'
+import { summarizeAccounts } from '../connections/named.ts'
 import type { PagesContext } from '../context.ts'
 import { toSignIn } from '../forms.ts'
 import { addForm, addPage, type FormTurn, toBy } from '../signed-in.ts'
@@ -40,14 +40,8 @@ async function ask(
 ): Promise<FastifyReply> {
   const { user, formToken } = visit
   const rows = await context.store.connections.list(user.id)
-  const accounts = Map.groupBy(
-    await context.store.accounts.list(user.id),
-    ({ connectionId }) => connectionId,
-  )
-  const connections = rows.map((row) => ({
-    name: nameOf(row),
-    accounts: summarizeNames((accounts.get(row.id) ?? []).map(({ name }) => name)),
-  }))
+  const accountsOf = summarizeAccounts(await context.store.accounts.list(user.id))
+  const connections = rows.map((row) => ({ name: nameOf(row), accounts: accountsOf(row) }))
   const shown = { email: user.email, connections, formToken }
   const body = renderDelete(problem === undefined ? shown : { ...shown, problem })
   return context.show(reply, visit, { title: 'Delete this account?', body })

@@ -8,7 +8,7 @@ import type { UserRow } from '#store/ports/users.ts'
 import { type Html, html } from '../html.ts'
 import { icon } from '../icons.ts'
 import { alertBox, doneBox, field, hidden } from '../layout.ts'
-import { renderMoment } from '../moments.ts'
+import { renderAgo, renderMoment } from '../moments.ts'
 import { table } from '../table.ts'
 import { describeAgent } from './agent-words.ts'
 import { type PasskeyListOptions, renderPasskeys } from './passkeys-page.ts'
@@ -106,7 +106,7 @@ ${hasSecondFactor ? html`<p>It is <strong>on</strong>, with ${kinds.join(' and '
 /** This one and the last seen others; a page stays small. */
 const sessionsShown = 25
 
-function renderSessions({ sessions, own, zone, formToken }: SettingsOptions): Html {
+function renderSessions({ sessions, own, zone, now, formToken }: SettingsOptions): Html {
   const others = sessions.filter(({ id }) => id !== own).slice(0, sessionsShown - 1)
   const shown = sessions.filter((session) => session.id === own || others.includes(session))
   return html`<h2>Signed-in browsers</h2>
@@ -119,7 +119,7 @@ ${table<SessionRow>(
         html`<span class="foreign">${describeAgent(agent)}</span> <small class="place">${address ?? 'Unknown address'}</small>`,
     },
     { name: 'Signed in', show: ({ signedInAt }) => renderMoment(signedInAt, zone) },
-    { name: 'Last seen', show: ({ lastSeenAt }) => renderMoment(lastSeenAt, zone) },
+    { name: 'Last seen', show: ({ lastSeenAt }) => renderAgo(lastSeenAt, zone, now) },
     {
       name: 'Sign out',
       isPlain: true,
