@@ -74,7 +74,7 @@ test('the printed demo sign-in opens the printed dashboard', async () => {
     password: running.printed('Password'),
   })
   assert.equal(entered.status, 303)
-  assert.ok((await browser.get('/')).text.includes(email))
+  assert.ok((await browser.get('/settings')).text.includes(email))
 })
 
 test('the printed addresses answer; health is on the admin listener and never on the public one', async () => {

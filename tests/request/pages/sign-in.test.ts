@@ -31,7 +31,7 @@ test('303: the right password opens a session in a cookie that scripts cannot re
     line ?? '',
     /^tributary=[\w-]{43}; Path=\/; HttpOnly; SameSite=Lax; Max-Age=2592000$/,
   )
-  assert.ok((await jar.get('/')).text.includes(person.email))
+  assert.ok((await jar.get('/settings')).text.includes(person.email))
 })
 
 test('303: an address that an operator or the sign-up accepted signs in, however it is spelled', async () => {
@@ -217,9 +217,9 @@ test('a session cookie that an attacker set before the sign-in is replaced by it
     assert.notEqual(jar.cookies.get('tributary'), planted)
     const thief = world.jar()
     thief.cookies.set('tributary', planted)
-    assert.ok(!(await thief.get('/')).text.includes(person.email))
+    assert.ok(!(await thief.get('/settings')).text.includes(person.email))
     // Where it was a session, it ended with the sign-in.
-    assert.ok(!(await thief.get('/')).text.includes(attacker.email))
+    assert.ok(!(await thief.get('/settings')).text.includes(attacker.email))
   }
 })
 

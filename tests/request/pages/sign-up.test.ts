@@ -17,7 +17,10 @@ test('303: a sign-up signs in and continues to the requested page, and a later s
   assert.match(page.text, /autocomplete="new-password"/)
   const answer = await jar.post('/sign-up', { ...page.hidden, ...good })
   assert.deepEqual([answer.status, answer.location], [303, '/agents'])
-  assert.match((await jar.get('/')).text, /Signed in as <strong>Emma<\/strong>/)
+  assert.match(
+    (await jar.get('/')).text,
+    /<summary>.*<span class="foreign">Emma<\/span><\/summary>/,
+  )
   const { email, password } = good
   assert.equal((await signIn(world.jar(), { email, password })).status, 303)
 })
@@ -113,7 +116,7 @@ test('a sign-up ends whatever session the browser had before', async () => {
   assert.equal(answer.status, 303)
   const thief = world.jar()
   thief.cookies.set('tributary', before)
-  assert.ok(!(await thief.get('/')).text.includes(person.email))
+  assert.ok(!(await thief.get('/settings')).text.includes(person.email))
 })
 
 test('F8: the zone of the browser is that of the account; without a script, or with nonsense, the default holds', async () => {

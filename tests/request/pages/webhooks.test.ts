@@ -106,6 +106,7 @@ test('an endpoint is added, its secret is shown once, and a test event arrives t
   const secret = secretOf(page.text) ?? ''
   assert.match(secret, /^whsec_/)
   assert.match(page.text, /role="status">The endpoint is added/)
+  assert.match(page.text, /<strong>Ready<\/strong>\. Nothing was sent yet/, 'F13')
   assert.equal(secretOf((await jar.get(path)).text), undefined)
   const tested = await jar.post(`${path}/test`, page.hidden)
   assert.match(tested.location ?? '', /\?done=tested&test=[0-9a-f-]{36}$/)

@@ -1,6 +1,5 @@
 /** The start page, for visitors and for signed-in people. Rendering only. */
 import type { ConnectionOverview } from '#connections/overview.ts'
-import type { UserRow } from '#store/ports/users.ts'
 import { needsOwner } from '../connections/facts.ts'
 import { renderLines } from '../connections/lines.ts'
 import { type CardsOptions, newConnectionButton, renderCards } from '../connections/list-page.ts'
@@ -13,7 +12,6 @@ import { type Needs, renderNeeds } from './needs.ts'
 import { type River, renderRiver } from './river.ts'
 
 export interface HomeOptions {
-  readonly user: UserRow
   readonly steps: FirstSteps
   readonly needs: Needs
   /** Null: there is no connection yet. */
@@ -35,20 +33,19 @@ ${picture}
 }
 
 /** Rivers that meet, and one that leaves: what the product does, in one drawing. */
-const picture = html`<svg class="confluence" viewBox="0 0 600 160" role="img" aria-label="Banks and brokers flow into Tributary, which programs and agents read">
-<path d="M0 24C180 24 180 70 320 70"/><path d="M0 80H320"/><path d="M0 136C180 136 180 90 320 90"/><path class="main" d="M319 80H600"/>
+const picture = html`<svg class="confluence" viewBox="0 -4 600 172" role="img" aria-label="Banks and brokers flow into Tributary, which programs and agents read">
+<g><path d="M0 24C180 24 180 70 320 70"/><path d="M0 80H320"/><path d="M0 136C180 136 180 90 320 90"/><path class="main" d="M319 80H600"/></g>
+<text y="12">Everyday account</text><text y="70">Savings</text><text y="162">Shares</text><text x="600" y="58" text-anchor="end">Your programs and agents</text>
 </svg>`
 
 export function renderHome(options: HomeOptions): Html {
-  const { user, steps, needs, cards, river } = options
-  const { name, email } = user
+  const { steps, needs, cards, river } = options
   return html`<h1>Overview</h1>
 ${cards !== null && renderStatus(cards.connections, needs)}
 ${cards !== null && renderNeeds(needs, cards)}
 ${renderFirstSteps(steps)}
 ${cards !== null && renderConnections(options, cards)}
-${renderRiver(river)}
-<p><small>Signed in as ${name !== null && html`<strong>${name}</strong>, `}<strong>${email}</strong>.</small></p>`
+${renderRiver(river)}`
 }
 
 function renderStatus(all: readonly ConnectionOverview[], { endpoints, keys }: Needs): Html {

@@ -6,7 +6,7 @@ import { foreignText, type Html, html } from '../html.ts'
 import { icon } from '../icons.ts'
 import { renderAgo } from '../moments.ts'
 import { describeHealth } from '../webhooks/health.ts'
-import { showUrl } from '../webhooks/list-page.ts'
+import { shortUrl } from '../webhooks/list-page.ts'
 
 export interface Needs {
   readonly endpoints: readonly EndpointRow[]
@@ -36,7 +36,7 @@ export function renderNeeds(
 ): Html | null {
   if (endpoints.length + keys.length === 0) return null
   return html`<ul class="needs">
-${endpoints.map((endpoint) => html`<li>${icon('webhooks')}<span>Endpoint <a href="/webhooks/${endpoint.id}" class="foreign">${showUrl(endpoint)}</a>: <strong class="trouble">${describeHealth(endpoint).name}</strong></span></li>`)}
+${endpoints.map((endpoint) => html`<li>${icon('webhooks')}<span>Endpoint <a href="/webhooks/${endpoint.id}" class="foreign">${shortUrl(endpoint)}</a>: <strong class="trouble">${describeHealth(endpoint).name}</strong></span></li>`)}
 ${keys.map(({ name, expiresAt }) => html`<li>${icon('keys')}<span>The key <a href="/keys" class="foreign">${foreignText(name)}</a> expires ${expiresAt !== null && renderAgo(expiresAt, zone, now)}</span></li>`)}
 </ul>`
 }

@@ -7,7 +7,7 @@ import type { PagesContext } from '../context.ts'
 import { foreignText } from '../html.ts'
 import { readerWords } from '../usage/words.ts'
 import type { SignedIn } from '../visit.ts'
-import { showUrl } from '../webhooks/list-page.ts'
+import { shortUrl } from '../webhooks/list-page.ts'
 import type { River, RiverEnd } from './river.ts'
 
 const days = 30
@@ -72,7 +72,7 @@ async function countDeliveries(
   })
   const { health, disabledReason, id } = endpoint
   return {
-    name: showUrl(endpoint),
+    name: shortUrl(endpoint),
     path: `/webhooks/${id}`,
     traffic: attempts.length,
     unit: 'delivery',

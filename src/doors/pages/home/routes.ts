@@ -51,7 +51,7 @@ async function readHome(context: PagesContext, visit: SignedIn, q: string): Prom
     countsOf: ({ row }: (typeof all)[number]) => counts.get(row.id),
   }
   return {
-    ...{ user, steps, q },
+    ...{ steps, q },
     needs: findNeeds({ endpoints, keys }, now),
     cards: all.length === 0 ? null : cards,
     river:

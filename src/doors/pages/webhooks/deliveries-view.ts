@@ -34,10 +34,19 @@ interface Options {
   readonly formToken: string
 }
 
-export function renderDeliveries(options: Options): Html {
-  const { deliveries, search, older } = options
+/** Nothing was sent: there is no delivery, and none was searched for. */
+export function isUntried({
+  deliveries,
+  search,
+  older,
+}: Pick<Options, 'deliveries' | 'search' | 'older'>): boolean {
   const isSearch = search.state !== null || search.from !== ''
-  if (deliveries.length === 0 && !isSearch && older === null) {
+  return deliveries.length === 0 && !isSearch && older === null
+}
+
+export function renderDeliveries(options: Options): Html {
+  const { deliveries, older } = options
+  if (isUntried(options)) {
     return html`<p>Nothing was sent yet. Send a test event to see whether your receiver takes it.</p>`
   }
   return html`${renderSearch(options)}

@@ -46,6 +46,8 @@ function renderPayload(payload: Uint8Array): Html {
 ${isCut && html`<p>The first 64 KiB of ${payload.length.toLocaleString('en')} bytes are shown.</p>`}`
 }
 
+const emptyPairs = ['{}', '[]']
+
 /** Line ends between the parts, without parsing: numbers stay as they were sent. */
 function indent(json: string): string {
   let [depth, isText, shown] = [0, false, '']
@@ -60,6 +62,9 @@ function indent(json: string): string {
     } else if (character === '"') {
       isText = true
       shown += character
+    } else if (emptyPairs.includes(json.slice(at, at + 2))) {
+      shown += json.slice(at, at + 2)
+      at += 1
     } else if (character === '{' || character === '[') {
       depth += 1
       shown += `${character}\n${'  '.repeat(depth)}`

@@ -5,7 +5,7 @@ import { type Html, html } from '../html.ts'
 import { alertBox, doneBox, hidden, leadingButton } from '../layout.ts'
 import { renderMoment } from '../moments.ts'
 import { renderQuestion } from '../question.ts'
-import { type DeliverySearch, renderDeliveries, renderRange } from './deliveries-view.ts'
+import { type DeliverySearch, isUntried, renderDeliveries, renderRange } from './deliveries-view.ts'
 import { describeHealth } from './health.ts'
 import { renderHours } from './hours.ts'
 import { listEvents, showUrl } from './list-page.ts'
@@ -49,7 +49,7 @@ export interface EndpointPageOptions {
 
 export function renderEndpoint(options: EndpointPageOptions): Html {
   const { endpoint, message, secret } = options
-  const health = describeHealth(endpoint)
+  const health = describeHealth(endpoint, isUntried(options))
   return html`<p><a href="/webhooks">All endpoints</a></p>
 <h1><span class="foreign">${showUrl(endpoint)}</span></h1>
 ${renderDone(options)}

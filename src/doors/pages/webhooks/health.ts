@@ -13,10 +13,16 @@ const disabledSentences: Readonly<Record<NonNullable<EndpointRow['disabledReason
   failing: 'Every attempt of five days failed, so nothing is sent any more.',
 }
 
-export function describeHealth({ health, disabledReason, failures }: EndpointRow): HealthWords {
+/** @param isUntried nothing was sent to it yet. */
+export function describeHealth(
+  { health, disabledReason, failures }: EndpointRow,
+  isUntried = false,
+): HealthWords {
   switch (health) {
     case 'healthy':
-      return { name: 'Working', sentence: 'The last attempt succeeded, or none was made yet.' }
+      return isUntried
+        ? { name: 'Ready', sentence: 'Nothing was sent yet.' }
+        : { name: 'Working', sentence: 'No attempt is failing.' }
     case 'degraded':
       return {
         name: 'Failing',

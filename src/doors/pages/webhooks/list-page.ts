@@ -3,7 +3,7 @@ import { makeOnce } from '#auth/sign-in/repeated-form.ts'
 import { connectionEventTypes, type EventType, syncEventTypes } from '#contract/events.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
 import { foreignText, type Html, html } from '../html.ts'
-import { alertBox, doneBox, field, hidden, leadingButton } from '../layout.ts'
+import { alertBox, doneBox, field, hidden } from '../layout.ts'
 import { type TableColumn, table } from '../table.ts'
 import { describeHealth } from './health.ts'
 
@@ -54,19 +54,27 @@ ${renderNew(options)}`
 }
 
 const columns: readonly TableColumn<EndpointRow>[] = [
-  { name: 'Address', show: (endpoint) => html`<span class="foreign">${showUrl(endpoint)}</span>` },
-  { name: 'Receives', show: listEvents },
-  { name: 'State', show: (endpoint) => describeHealth(endpoint).name },
   {
-    name: 'Details',
-    isPlain: true,
+    name: 'Address',
     show: (endpoint) =>
-      leadingButton(`/webhooks/${endpoint.id}`, 'Open', {
-        look: 'outline secondary',
-        label: `Open ${showUrl(endpoint)}`,
-      }),
+      html`<a href="/webhooks/${endpoint.id}" class="foreign">${showUrl(endpoint)}</a>`,
   },
+  { name: 'Receives', show: listEvents },
+  { name: 'State', show: renderHealth },
 ]
+
+/** What needs somebody stands out, as on the overview. */
+function renderHealth(endpoint: EndpointRow): Html {
+  const { name } = describeHealth(endpoint)
+  const { health, disabledReason } = endpoint
+  return health === 'healthy' || disabledReason === 'owner'
+    ? html`${name}`
+    : html`<strong class="trouble">${name}</strong>`
+}
+
+/** Where there is little room: without the scheme. */
+export const shortUrl = (endpoint: EndpointRow): string =>
+  showUrl(endpoint).replace(/^https?:\/\//, '')
 
 /** The address as text; it may hold a token of the receiver, which its owner may see. */
 export function showUrl({ url }: EndpointRow): string {
