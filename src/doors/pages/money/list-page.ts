@@ -1,6 +1,5 @@
 /** All accounts with their balances, by institution and by currency. Rendering only. */
 import { add, type Decimal } from '#kernel/decimal.ts'
-import { factsOf } from '#providers/all-facts.ts'
 import type { AccountRow } from '#store/ports/accounts.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import { nameOf, pathOf, shownStatusOf } from '../connections/facts.ts'
@@ -96,13 +95,10 @@ function renderInstitution(institution: MoneyInstitution, options: MoneyOptions)
   const { name, isBroken, sentence } = shownStatusOf(row)
   return html`<h2><a href="${pathOf(row)}" class="foreign">${nameOf(row)}</a></h2>
 ${isBroken && html`<p class="trouble"><strong>${name}.</strong> ${sentence}</p>`}
-${accounts.length === 0 ? html`<p>No account of it is known yet.</p>` : table(`Accounts of ${nameOf(row)}`, listColumns(options, row), accounts, 'accounts')}`
+${accounts.length === 0 ? html`<p>No account of it is known yet.</p>` : table(`Accounts of ${nameOf(row)}`, listColumns(options), accounts, 'accounts')}`
 }
 
-function listColumns(
-  { reading, isHidden }: MoneyOptions,
-  { provider }: ConnectionRow,
-): readonly TableColumn<AccountRow>[] {
+function listColumns({ reading, isHidden }: MoneyOptions): readonly TableColumn<AccountRow>[] {
   const facts: readonly TableColumn<AccountRow>[] = [
     {
       name: 'Account',
@@ -118,7 +114,6 @@ function listColumns(
     className: 'sum',
     show: (account) => renderBalance(reading.money.get(account.id), account),
   }
-  if (factsOf(provider).category === 'brokerage') return [...facts, balance]
   return [
     ...facts,
     balance,

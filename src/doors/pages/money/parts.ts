@@ -25,7 +25,7 @@ export const renderSwitch = (isHidden: boolean): Html =>
 export function renderRequests(base: string, asked: readonly Asked[]): Html {
   return html`<details class="client"><summary>Show as request</summary>
 <p>With a key in <code>TRIBUTARY_API_KEY</code>, a program gets the same rows by:</p>
-${asked.map(({ operation, query }) => html`<pre><code data-copy="the request">${toCurl(base, operation.path, toQueryText(query))}</code></pre>`)}
+${asked.map(({ operation, query }) => html`<pre tabindex="0"><code data-copy="the request">${toCurl(base, operation.path, toQueryText(query))}</code></pre>`)}
 </details>`
 }
 

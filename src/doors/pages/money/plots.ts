@@ -2,7 +2,7 @@
  * Pictures of what was just read, drawn on the server. The same numbers stand beside each bar, or in the
  * table below. Geometry is derived from decimals for drawing only. Rendering only.
  */
-import { type Decimal, zero } from '#kernel/decimal.ts'
+import { compare, type Decimal, zero } from '#kernel/decimal.ts'
 import { addDays } from '#kernel/time.ts'
 import { type Html, type HtmlValue, html } from '../html.ts'
 import { renderMarked } from '../plot-marks.ts'
@@ -91,7 +91,7 @@ const [lineWidth, lineHeight] = [600, 100]
 export function renderBalances(days: readonly DayBalance[], currency: string): Html {
   const [first, last] = [days.at(0)?.day ?? '', days.at(-1)?.day ?? '']
   return html`<figure class="plot">
-<figcaption>Balance at the end of each day with rows, computed backwards from today’s. What is pending is not in it.</figcaption>
+<figcaption>Balance at the end of each day with rows, computed backwards from today’s. What is pending is not in it. ${renderExtremes(days, currency)}</figcaption>
 ${renderMarked(
   html`<svg role="img" class="amount-plot" aria-label="Computed balance from ${first} to ${last}; the table below has the numbers" viewBox="0 0 ${lineWidth} ${lineHeight}" preserveAspectRatio="none" width="100%" height="128">
 ${drawLine(days)}
@@ -120,6 +120,13 @@ ${table<DayBalance>(
 )}
 </details>
 </figure>`
+}
+
+/** The scale of the line, in words: the ground is zero. */
+function renderExtremes(days: readonly DayBalance[], currency: string): Html {
+  const sorted = days.map(({ balance }) => balance).toSorted(compare)
+  const [low = zero, high = zero] = [sorted.at(0), sorted.at(-1)]
+  return html`Lowest ${renderAmount(low, currency)}, highest ${renderAmount(high, currency)}; the grey line is zero.`
 }
 
 const mostColumns = 60

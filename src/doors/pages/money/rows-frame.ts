@@ -16,20 +16,21 @@ export function renderCount(
 ): Html {
   const { wishes } = options
   const { offset, hasMore } = pagination
-  const rows = `${data.length} ${data.length === 1 ? 'row' : 'rows'}`
+  const rows = data.length === 0 ? 'No rows' : data.length === 1 ? '1 row' : `${data.length} rows`
+  const isMatched = data.length > 0 && isFiltered(wishes)
   const place = offset > 0 ? ` after the first ${offset}` : ''
-  return html`<p>${isFiltered(wishes) ? `${shown} of ${rows}` : rows}${place}${isFiltered(wishes) && ' match'}. ${hasMore ? html`<strong>There are more</strong>: these are not all.` : offset === 0 ? describeAll(options) : 'There are no more.'}${truncated && ' The provider was not read to the end.'}</p>`
+  return html`<p>${isMatched ? `${shown} of ${rows}` : rows}${place}${isMatched && ' match'}. ${hasMore ? html`<strong>There are more</strong>: these are not all.` : offset === 0 ? (describeOlder(options) ?? (data.length > 0 && 'These are all of that time.')) : 'There are no more.'}${truncated && ' The provider was not read to the end.'}</p>`
 }
 
-/** Older rows than its provider gives may exist at the bank. */
-function describeAll({ row, days, today }: MoneyViewOptions): string {
+/** Older rows than its provider gives may exist at the bank; null: nothing of that time is older. */
+function describeOlder({ row, days, today }: MoneyViewOptions): string | null {
   const { olderRows } = factsOf(row.provider)
   const { from } = days
   const isOlder = (first: number) =>
     from !== null && from < today.subtract({ days: first }).toString()
   return olderRows !== undefined && isOlder(olderRows.days)
     ? `These are all that is given of that time: ${olderRows.words}.`
-    : 'These are all of that time.'
+    : null
 }
 
 export function renderMore(

@@ -29,9 +29,17 @@ export function describeFailure(error: ApiError, provider: ConnectionRow['provid
       if (findFailure(error)?.kind === 'preparing')
         return `${name} is still preparing these data. Try again later.`
       return `${name} or the institution did not answer. Try again shortly.`
+    case 'upstream_bad_request':
+      return toSentence(error.message.replace(/^Upstream rejected request: /, ''))
     default:
       return foreignText([error.message, ...(error.details ?? [])].join('; '), 300)
   }
+}
+
+/** A reason of the provider, with a capital letter and a full stop. */
+function toSentence(reason: string): string {
+  const text = foreignText(reason, 300)
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?…]$/.test(text) ? '' : '.'}`
 }
 
 /** It is told apart from an amount by a word as well as by colour. */
