@@ -38,7 +38,7 @@ async function findBarriers(page: Page): Promise<string[]> {
 }
 
 for (const colorScheme of ['light', 'dark'] as const) {
-  for (const width of [360, 1280]) {
+  for (const width of [360, 768, 1280]) {
     test(`the operator's pages fit ${width} px in ${colorScheme}, without barriers`, async () => {
       await using visit = await browser.open({ viewport: { width, height: 800 }, colorScheme })
       const { page, asked, complaints } = visit

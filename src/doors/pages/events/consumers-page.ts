@@ -28,7 +28,7 @@ export function renderConsumers({ consumers, zone, origin, done }: ConsumersOpti
   return html`<h1>Fetched events</h1>
 ${doneBox(done && consumersDone[done])}
 <p>A program without a public address fetches the events that <a href="/webhooks">webhooks</a> are sent, with one of your <a href="/keys">keys</a>. Each program has a consumer of its own, which its first request makes:</p>
-<pre><code>curl -H 'Authorization: Bearer …' '${origin}/v1/events?consumer=books&amp;wait=55'</code></pre>
+<pre tabindex="0"><code>curl -H 'Authorization: Bearer …' '${origin}/v1/events?consumer=books&amp;wait=55'</code></pre>
 <p>Events are kept for the time of retention; with none, until every consumer has acknowledged them, at most 72 hours. <a href="/guides/events#events-without-an-address">How it works</a></p>
 ${consumers.length === 0 ? html`<p>No program fetches your events.</p>` : renderTable(consumers, zone)}`
 }

@@ -22,8 +22,8 @@ export function renderAudit(
 ): Html {
   return html`<h1>Audit</h1>
 <form method="get" action="/audit" class="wishes">
-${field({ name: 'user', label: 'Person', type: 'text', autocomplete: 'off', value: user, hint: 'Address or id', isOptional: true })}
-${field({ name: 'action', label: 'Action begins with', type: 'text', autocomplete: 'off', value: action, hint: 'e.g. keys. or account.', isOptional: true })}
+${field({ name: 'user', label: 'Person, by address or id', type: 'text', autocomplete: 'off', value: user, isOptional: true })}
+${field({ name: 'action', label: 'Action begins with, e.g. keys.', type: 'text', autocomplete: 'off', value: action, isOptional: true })}
 <button type="submit" class="outline">Show</button></form>
 ${
   rows.length === 0
@@ -31,11 +31,12 @@ ${
     : table<AuditLine>(
         'Audit',
         [
-          { name: 'At', show: ({ at }) => renderUtc(at) },
+          { name: 'At', className: 'whole', show: ({ at }) => renderUtc(at) },
           { name: 'By', show: (one) => foreignText(one.actor) },
           { name: 'Action', className: 'whole', show: (one) => html`<code>${one.action}</code>` },
           {
             name: 'About',
+            className: 'answer',
             show: ({ userId, subject }) =>
               html`${foreignText(subject)}${userId !== null && html` <small class="place"><a href="/people/${userId}">${userId}</a></small>`}`,
           },

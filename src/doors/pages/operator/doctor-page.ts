@@ -1,6 +1,6 @@
 /** The doctor's findings as a page. Rendering only. */
 import type { Diagnosis, Finding } from '#doctor/finding.ts'
-import { foreignText, type Html, html } from '../html.ts'
+import { foreignText, type Html, type HtmlValue, html } from '../html.ts'
 import { icon } from '../icons.ts'
 import { table } from '../table.ts'
 import { highlight } from './frame-page.ts'
@@ -23,9 +23,17 @@ export function renderFindings(label: string, findings: readonly Finding[]): Htm
       {
         name: 'Finding',
         show: ({ message, action, status }) =>
-          html`<span class="words">${highlight(status === 'error', foreignText(message, 500))}${action !== null && html` <small class="place">${foreignText(action, 500)}</small>`}</span>`,
+          html`<span class="words">${highlight(status === 'error', foreignText(message, 500))}${action !== null && html` <small class="place">${renderAction(action)}</small>`}</span>`,
       },
     ],
     findings,
+  )
+}
+
+/** What stands between backquotes is a command. */
+function renderAction(action: string): HtmlValue {
+  const parts = foreignText(action, 500).split('`')
+  return parts.map((part, at) =>
+    at % 2 === 1 && at < parts.length - 1 ? html`<code>${part}</code>` : part,
   )
 }

@@ -28,6 +28,7 @@ ${table<ProviderRow>(
     { name: 'Provider', show: ({ provider }) => factsOf(provider).name },
     {
       name: 'Health',
+      className: 'answer',
       show: ({ findings }) =>
         findings.map(
           ({ status, message }) =>
