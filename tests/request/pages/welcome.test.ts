@@ -46,6 +46,10 @@ test('F27: every page of the sandbox says that all data is made up, and has its 
     assert.match(text, /<meta name="theme-color"/)
     assert.match(text, /<link rel="apple-touch-icon" href="\/assets\/touch-icon-/)
   }
+  assert.match(
+    (await world.jar().get('/sign-in')).text,
+    /This is the sandbox: at its start the server printed/,
+  )
   const icon = await jar.get('/favicon.ico')
   assert.deepEqual([icon.status, icon.location?.endsWith('.svg')], [302, true])
 })

@@ -3,7 +3,8 @@ import { type Html, html } from '../html.ts'
 import { type Guide, guidesPath, pathOfGuide } from './library.ts'
 
 export const renderIndex = (index: Guide): Html =>
-  html`<article class="guide">${index.html}</article>`
+  html`<article class="guide">${index.html}</article>
+<p>The <a href="/doc">API reference</a> has every operation with its fields.</p>`
 
 export function renderGuide(guide: Guide): Html {
   return html`<p><a href="${guidesPath}">All guides</a></p>

@@ -22,6 +22,7 @@ export async function showSignIn(
     again,
     isInterrupted: interrupted.isInterrupted(request, options.returnTo),
     signUpIsOpen: signIns.signUpIsOpen,
+    isSandbox: context.addMadeUpData !== null,
     passkey: signIns.passkeys.askToSignIn(request.headers.host, formToken),
   })
   return context.show(reply, visit, { title: again ? 'Confirm it is you' : 'Sign in', body })

@@ -34,6 +34,8 @@ export interface SignInOptions {
   /** The form that led here was not carried out. */
   readonly isInterrupted: boolean
   readonly signUpIsOpen: boolean
+  /** All data on this server is made up. */
+  readonly isSandbox: boolean
   /** Null: passkeys do not work on this page. */
   readonly passkey: PasskeyRequest | null
 }
@@ -58,6 +60,7 @@ ${field({ name: 'password', label: 'Password', type: 'password', autocomplete: '
 <p><a href="/forgot-password">Forgot your password?</a></p>
 ${!options.again && options.signUpIsOpen && html`<p>New here? <a href="${signUp}">Create an account</a>.</p>`}
 ${!options.again && !options.signUpIsOpen && html`<p><small>Accounts are created by the operator of this server.</small></p>`}
+${!options.again && options.isSandbox && html`<p><small>This is the sandbox: at its start the server printed a sign-in of a person with made-up accounts.</small></p>`}
 ${options.passkey !== null && renderPasskey(options, options.passkey)}
 </article>`
 }
