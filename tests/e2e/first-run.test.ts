@@ -174,6 +174,38 @@ test('F10, F14, F16, F31: focus is outlined also in forced colours, the navigati
   assert.ok(Math.max(...levels) < 110, ink)
 })
 
+test('F14: on a phone the header is one line, the open menu is on the screen, and the current section in sight', async () => {
+  const person = await world.addPerson({ plan: 'developer' })
+  for (const width of [320, 360]) {
+    await using visit = await browser.open({ viewport: { width, height: 740 } })
+    const { page } = visit
+    const base = world.service.baseUrl
+    await page.goto(`${base}/sign-in?return=%2Fsettings`)
+    await page.getByLabel('E-mail address').fill(person.email)
+    await page.getByLabel('Password').fill(password)
+    await button(page, 'Sign in').click()
+    await page.waitForURL(`${base}/settings`)
+    const isSeen = async (selector: string) => {
+      const box = await page.locator(selector).first().boundingBox()
+      return box !== null && box.x >= 0 && box.x + box.width <= width
+    }
+    assert.ok(await isSeen('.sections [aria-current]'), `section, ${width}`)
+    await page.locator('details.menu summary').click()
+    assert.ok(await isSeen('.menu .panel'), `menu, ${width}`)
+    const tops = await page
+      .locator('.brand, .ribbon, .menu summary, .person form')
+      .evaluateAll((all) =>
+        all.map((one) => {
+          const { top, bottom } = (
+            one as unknown as { getBoundingClientRect(): { top: number; bottom: number } }
+          ).getBoundingClientRect()
+          return (top + bottom) / 2
+        }),
+      )
+    assert.ok(Math.max(...tops) - Math.min(...tops) < 8, `one line, ${width}: ${tops}`)
+  }
+})
+
 /** Everything that axe finds, of any impact, as lines of text. */
 async function findBarriers(page: Page): Promise<string[]> {
   await page.evaluate(axe.source)
@@ -208,7 +240,13 @@ for (const colorScheme of ['light', 'dark'] as const) {
       await connectAgent(world.service, jar, {
         name: 'AnAgentWhoseNameIsOneVeryLongWord'.repeat(2),
       })
-      for (const path of ['/welcome', '/usage', '/plan', '/agents']) {
+      await jar.post('/simplefin/create', {
+        ...(await jar.get('/simplefin/create')).hidden,
+        name: 'Actual',
+      })
+      for (const path of [
+        ...['/welcome', '/usage', '/plan', '/agents', '/events', '/simplefin/create'],
+      ]) {
         await page.goto(base + path)
         await look(path)
       }

@@ -26,6 +26,11 @@ for (const source of document.querySelectorAll('[data-copy]')) {
   source.after(button)
 }
 
+/* Where the sections do not fit, the current one is in sight. */
+document
+  .querySelector('.sections [aria-current]')
+  ?.scrollIntoView({ block: 'nearest', inline: 'center' })
+
 /* Fields that are filled in by the browser's own time zone. */
 for (const field of document.querySelectorAll('input[data-fill="timezone"]')) {
   field.value = Intl.DateTimeFormat().resolvedOptions().timeZone ?? ''

@@ -53,7 +53,7 @@ ${visit !== null && html`<script src="${assets.script.path}" defer></script>`}
 <a class="skip" href="#main">Skip to content</a>
 <header class="container">
 <div class="bar">
-<a class="brand" href="${home}"><img src="${assets.icon.path}" alt="" width="24" height="24">Tributary</a>
+<a class="brand" href="${home}"><img src="${assets.icon.path}" alt="" width="24" height="24"><span>Tributary</span></a>
 ${options.isSandbox === true && html`<p class="ribbon"><strong>Sandbox</strong> <span>all data is made up</span></p>`}
 ${visit !== null && renderAccountLinks(visit)}
 </div>
@@ -120,7 +120,7 @@ function markCurrent(path: string, target: string): Html | false {
 
 function renderAccountLinks({ user, formToken }: NonNullable<PageOptions['visit']>): Html {
   if (user === null) {
-    return html`<nav class="account" aria-label="Account"><ul><li><a href="/doc">Docs</a></li><li><a href="/sign-in">Sign in</a></li></ul></nav>`
+    return html`<nav class="account" aria-label="Account"><ul><li><a href="/guides">Docs</a></li><li><a href="/sign-in">Sign in</a></li></ul></nav>`
   }
   return html`<div class="person">
 <details class="menu">

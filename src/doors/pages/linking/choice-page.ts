@@ -106,7 +106,7 @@ function renderConsentWay({ way, institutions, ...options }: InstitutionOptions)
 ${countries !== null && countries.all.length > 1 && renderCountries(countries)}
 <label for="q">Search</label>
 <div class="search-row"><input id="q" name="q" type="search" autocomplete="off" maxlength="100" value="${options.q}">
-<button type="submit" class="secondary">Search</button></div>
+<button type="submit" class="outline">Search</button></div>
 </form></div>
 ${found.length === 0 && html`<p role="status">${options.q === '' ? 'There is no bank of this country in the list.' : html`No bank matches “${foreignText(options.q)}”. Try a shorter word.`}</p>`}
 ${
@@ -155,13 +155,15 @@ function renderOwnKey(
 ): Html {
   const samples = fields.flatMap(({ name, label }) => {
     const sample = draft.samples[name]
-    return sample === undefined ? [] : [html`<li>${label}: <code>${sample}</code></li>`]
+    return sample === undefined
+      ? []
+      : [html`<li>${label}: <code data-copy="the ${label.toLowerCase()}">${sample}</code></li>`]
   })
   return html`<h2>${way.hasPage ? 'Or with a key of your own' : 'With a key of your own'}</h2>
 <ol>${steps.map((step) => html`<li>${step}</li>`)}</ol>
 ${leadsToPage === true && html`<p>The redirect URL of this server is <code>${returnAddress}</code></p>`}
 <p><small>${limits}</small></p>
-${samples.length > 0 && html`<div class="done"><p>This is the sandbox. A made-up person has these tokens:</p><ul>${samples}</ul></div>`}
+${samples.length > 0 && html`<div class="done"><p>This is the sandbox. A made-up person has ${samples.length === 1 ? 'this token' : 'these tokens'}:</p><ul>${samples}</ul></div>`}
 ${alertBox(draft.message)}
 <form method="post" action="${newPath}" novalidate class="narrow">
 ${hidden('token', formToken)}${hidden('provider', way.provider)}
@@ -176,6 +178,6 @@ ${fields.map(({ name, label, hint, isOptional }) =>
     problem: draft.problems[name],
   }),
 )}
-<button type="submit"${way.hasPage && html` class="secondary"`}>${leadsToPage === true ? 'Continue with this key' : html`Link with ${fields.length > 0 ? 'this key' : 'the key of this server'}`}</button>
+<button type="submit"${way.hasPage && html` class="secondary outline"`}>${leadsToPage === true ? 'Continue with this key' : html`Link with ${fields.length > 0 ? 'this key' : 'the key of this server'}`}</button>
 </form>`
 }
