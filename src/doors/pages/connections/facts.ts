@@ -85,7 +85,7 @@ function renderUnchecked(
 }
 
 /** When the consent ends or ended; null: unknown, or it was withdrawn before. */
-export function consentEndOf(row: ConnectionRow, now: number): number | null {
+export function expiryOf(row: ConnectionRow, now: number): number | null {
   const { consentExpiresAt: end } = row
   return end === null || (shownStatusOf(row).isBroken && end > now) ? null : end
 }
@@ -102,7 +102,7 @@ export function renderOutlook(overview: ConnectionOverview, readAt: ReadAt): Htm
   const { zone, now } = readAt
   const { row, lastSuccessAt } = overview
   const failure = currentFailureOf(overview)
-  const end = consentEndOf(row, now)
+  const end = expiryOf(row, now)
   return html`${!shownStatusOf(row).isBroken && html`<dt>Next sync</dt><dd>${renderNext(overview, readAt)}</dd>`}
 ${end !== null && html`<dt>Consent</dt><dd>${end <= now ? 'ended' : 'ends'} ${renderMoment(end, zone)}</dd>`}
 ${

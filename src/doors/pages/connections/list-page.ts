@@ -7,7 +7,7 @@ import { doneBox, leadingButton } from '../layout.ts'
 import { renderMoment } from '../moments.ts'
 import { table } from '../table.ts'
 import {
-  consentEndOf,
+  expiryOf,
   nameOf,
   pathOf,
   renderFreshness,
@@ -77,7 +77,7 @@ ${newConnectionButton('outline')}`
 }
 
 function renderEnd({ row }: ConnectionOverview, zone: string, now: number): Html | null {
-  const end = consentEndOf(row, now)
+  const end = expiryOf(row, now)
   if (end === null) return null
   return html` <small class="place">consent ${end <= now ? 'ended' : 'ends'} ${renderMoment(end, zone)}</small>`
 }

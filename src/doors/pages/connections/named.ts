@@ -9,7 +9,7 @@ import { nameOf } from './facts.ts'
 import { summarizeNames } from './lines.ts'
 
 /** The accounts of each connection in words; empty where none is known. */
-export function summarizeAccounts(
+export function summarizeHeld(
   accounts: readonly AccountRow[],
 ): (connection: Pick<ConnectionRow, 'id'>) => string {
   const held = Map.groupBy(accounts, ({ connectionId }) => connectionId)
@@ -19,7 +19,7 @@ export function summarizeAccounts(
   }
 }
 
-/** @param summary the words of `summarizeAccounts`. */
+/** @param summary the words of `summarizeHeld`. */
 export function renderNamed(connection: ConnectionRow, summary: string): Html {
   return html`<span class="foreign">${nameOf(connection)}</span>${summary !== '' && html` <small class="place">${summary}</small>`}`
 }

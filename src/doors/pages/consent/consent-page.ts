@@ -5,7 +5,7 @@ import { factsOf } from '#providers/all-facts.ts'
 import type { AccountRow } from '#store/ports/accounts.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import { nameOf } from '../connections/facts.ts'
-import { summarizeAccounts } from '../connections/named.ts'
+import { summarizeHeld } from '../connections/named.ts'
 import { foreignText, type Html, html } from '../html.ts'
 import { alertBox, hidden } from '../layout.ts'
 
@@ -30,7 +30,7 @@ export interface ConsentPageOptions {
   readonly offered: readonly Scope[]
   /** The person's connections, which may be chosen from (reading R43). */
   readonly connections: readonly ConnectionRow[]
-  /** Of all connections. */
+  /** The accounts of all connections. */
   readonly accounts: readonly AccountRow[]
   /** The form was sent without any of them. */
   readonly choseNone: boolean
@@ -77,7 +77,7 @@ function renderScope(scope: Scope): Html {
 }
 
 function renderChoice({ connections, accounts }: ConsentPageOptions): Html {
-  const accountsOf = summarizeAccounts(accounts)
+  const accountsOf = summarizeHeld(accounts)
   return html`<fieldset>
 <legend>At these connections</legend>
 ${connections.map((connection) => renderConnection(connection, accountsOf(connection)))}

@@ -7,7 +7,7 @@ import type { AccountRow } from '#store/ports/accounts.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { KeyRow } from '#store/ports/keys.ts'
 import { nameOf } from '../connections/facts.ts'
-import { renderNamed, summarizeAccounts } from '../connections/named.ts'
+import { renderNamed, summarizeHeld } from '../connections/named.ts'
 import { foreignText, type Html, type HtmlValue, html } from '../html.ts'
 import { field } from '../layout.ts'
 
@@ -62,7 +62,7 @@ export function toLimitsInput(typed: TypedLimits) {
 /** The folded fields of the limits, open where one is filled or refused. */
 export function renderLimitFields({ typed, problems, connections, accounts }: LimitFields): Html {
   const isOpen = limitNames.some((name) => typed[name].length > 0 || problems[name] !== undefined)
-  const accountsOf = summarizeAccounts(accounts)
+  const accountsOf = summarizeHeld(accounts)
   const bankOf = new Map(connections.map((row) => [row.id, nameOf(row)]))
   return html`<details${isOpen && html` open`}>
 <summary>Limits</summary>

@@ -6,7 +6,7 @@ import { makeOnce } from '#auth/sign-in/repeated-form.ts'
 import type { AccountRow } from '#store/ports/accounts.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { ProgramRow } from '#store/ports/programs.ts'
-import { renderNamed, summarizeAccounts } from '../connections/named.ts'
+import { renderNamed, summarizeHeld } from '../connections/named.ts'
 import { foreignText, type Html, html } from '../html.ts'
 import { alertBox, doneBox, field, hidden, leadingButton } from '../layout.ts'
 import { renderAgo, renderMoment } from '../moments.ts'
@@ -34,7 +34,7 @@ export const programsDone = {
 export interface ProgramsOptions {
   readonly programs: readonly ProgramRow[]
   readonly connections: readonly ConnectionRow[]
-  /** Of all connections. */
+  /** The accounts of all connections. */
   readonly accounts: readonly AccountRow[]
   readonly now: number
   /** IANA name of the person's zone. */
@@ -75,7 +75,7 @@ function renderNew(options: ProgramsOptions): Html {
     return html`<h2>New setup token</h2>
 <p><a href="/sign-in?return=%2Fsimplefin%2Fcreate">Confirm your password</a> to create a setup token.</p>`
   }
-  const accountsOf = summarizeAccounts(accounts)
+  const accountsOf = summarizeHeld(accounts)
   const isChosen = (id: string) => draft.connections === null || draft.connections.includes(id)
   return html`<h2>New setup token</h2>
 ${alertBox(draft.message, { hasFocus: true })}

@@ -5,7 +5,7 @@ import { formTokenOf } from '#auth/sign-in/sessions.ts'
 import type { ConnectionId } from '#kernel/ids.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import { nameOf } from '../connections/facts.ts'
-import { summarizeAccounts } from '../connections/named.ts'
+import { summarizeHeld } from '../connections/named.ts'
 import type { PagesContext } from '../context.ts'
 import { toSignIn } from '../forms.ts'
 import { addForm, addPage, type FormTurn, toBy } from '../signed-in.ts'
@@ -40,7 +40,7 @@ async function ask(
 ): Promise<FastifyReply> {
   const { user, formToken } = visit
   const rows = await context.store.connections.list(user.id)
-  const accountsOf = summarizeAccounts(await context.store.accounts.list(user.id))
+  const accountsOf = summarizeHeld(await context.store.accounts.list(user.id))
   const connections = rows.map((row) => ({ name: nameOf(row), accounts: accountsOf(row) }))
   const shown = { email: user.email, connections, formToken }
   const body = renderDelete(problem === undefined ? shown : { ...shown, problem })
