@@ -60,7 +60,10 @@ const subjects: readonly Subject[] = [
     ] as const
   ).map(([name, floor]) => ({
     module: `src/paging/${name}.ts`,
-    tests: ['src/paging/windows{,-held,-marks}.test.ts', 'src/paging/windows.property.test.ts'],
+    tests: [
+      'src/paging/{anchor,hold,windows,windows-*}.test.ts',
+      'src/paging/windows.property.test.ts',
+    ],
     floor,
     env: { PAGING_GAMES: '150', PAGING_SEED: '1' },
   })),

@@ -189,7 +189,7 @@ test('R10: a window of another list is shown when the cached windows of the one 
   shared.clear()
   let isOutdated = false
   stage.outdate = async () => {
-    await nextTurn()
+    for (let turns = 0; turns < 100; turns += 1) await nextTurn()
     isOutdated = true
   }
   assert.equal((await stage.ids(stage.open({ shared }), 0, 4))[0], 'r 1')

@@ -4,10 +4,11 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { serialize } from 'node:v8'
 import { unpack } from '#kernel/packed.ts'
-import { type HeldSnapshot, packBodies } from './hold.ts'
-import { openPlace } from './share.ts'
-import { makeSnapshot } from './snapshot.ts'
+import { ageOf, endOf, type HeldSnapshot, packBodies } from './hold.ts'
+import { decode, encode, openPlace } from './share.ts'
+import { makeSnapshot, type SnapshotPage } from './snapshot.ts'
 
 const facts = {
   generation: '',
@@ -87,4 +88,26 @@ test('R19: an expired snapshot is let go even when no request uses it', (t) => {
   now = 1001
   t.mock.timers.tick(1)
   assert.equal(holder.own.size, 0)
+})
+
+test('R36: rows are as old as the oldest of their pages, and end with the first of them', () => {
+  const page = (age: SnapshotPage['age']) => ({ age }) as SnapshotPage
+  const read = page(null)
+  assert.equal(ageOf([[read], []]), null)
+  assert.equal(endOf({ expiresAt: 50 }, [[read]]), 50)
+  const lists = [
+    [page({ asOf: 9, goodUntil: 40 }), read],
+    [page({ asOf: 7, goodUntil: 60 }), page({ asOf: null, goodUntil: 70 })],
+  ]
+  assert.deepEqual(ageOf(lists), { asOf: 7, goodUntil: 40 })
+  assert.deepEqual([endOf({ expiresAt: 50 }, lists), endOf({ expiresAt: 30 }, lists)], [40, 30])
+})
+
+test('what has another layout, or is no value of ours, is not read', () => {
+  const value = { marks: new Map([[1, 2]]) }
+  assert.deepEqual(decode(encode(value)), value)
+  for (const other of [{ layout: 4, value }, { value }, value, null]) {
+    assert.equal(decode(serialize(other)), null)
+  }
+  assert.equal(decode(new Uint8Array(8)), null)
 })

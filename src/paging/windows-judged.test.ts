@@ -1,0 +1,75 @@
+/** How pages are judged when they are read: what they repeat, what they lack, and where a list begins. */
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { UpstreamError } from '#providers/failure.ts'
+import {
+  makePagedWorld,
+  makeSharedMemory,
+  type PagedRow,
+  type Paging,
+} from '#tests/support/paged.ts'
+import { makeRows, makeStage } from '#tests/support/windows.ts'
+
+function makeScene(streams: PagedRow[][], paging: Paging = 'after') {
+  const world = makePagedWorld({ streams, paging, pageSize: 4 })
+  return { world, rows: streams[0] ?? [], stage: makeStage(world), shared: makeSharedMemory() }
+}
+const arrival = (id: string, time: number): PagedRow => ({ id, time, foreign: false })
+
+test('R18: a removal between two numbered pages and a late, older row hide no row, whatever the first page shows', async () => {
+  const { world, rows, stage } = makeScene([makeRows(16)], 'number')
+  world.onRead = (cursor) => {
+    if (cursor !== 'n6') return
+    world.onRead = () => undefined
+    rows.splice(5, 1)
+    rows.push(arrival('late', -99))
+  }
+  const seen = await stage.ids(stage.open(), 0, 100)
+  assert.deepEqual(
+    seen,
+    rows.map(({ id }) => id),
+  )
+})
+
+test('R18: a later numbered page without any row is one that moved', async () => {
+  const { world, stage } = makeScene([makeRows(9)], 'number')
+  const { read } = world.reader
+  Object.assign(world.reader, {
+    async read(...given: Parameters<typeof read>) {
+      const page = await read(...given)
+      return given[1] === null ? page : { ...page, length: 0, next: null }
+    },
+  })
+  await assert.rejects(stage.ids(stage.open(), 0, 100), UpstreamError)
+})
+
+test('R20b: only a list without rows of the connection is doubted, and it is not shown before the doubt has ended', async () => {
+  const whole = makeScene([makeRows(8)])
+  await whole.stage.ids(whole.stage.open(), 0, 100)
+  assert.equal(whole.stage.doubts, 0)
+
+  const empty = makeScene([[]])
+  const ended = new Error('the consent has ended')
+  empty.stage.confirm = () => Promise.reject(ended)
+  await assert.rejects(empty.stage.ids(empty.stage.open(), 0, 100), ended)
+})
+
+test('R18: a walk over two lists goes on where more rows arrived above their first ones than a page has', async () => {
+  const streams = [makeRows(8, 'a'), makeRows(1, 'b')]
+  const { stage, shared } = makeScene(streams)
+  const wanted = ['a 0', 'b 0', 'a 1', 'a 2']
+  assert.deepEqual(await stage.ids(stage.open({ shared }), 0, 1), wanted.slice(0, 1))
+  for (const [list, rows] of streams.entries()) {
+    for (let at = 1; at <= 9; at += 1) rows.unshift(arrival(`${list} new ${at}`, at))
+  }
+  shared.clear()
+  assert.deepEqual(await stage.ids(stage.open({ shared }), 1, 3), wanted.slice(1))
+})
+
+test('R18: a row that arrives with the time of the first one is not taken for it', async () => {
+  const { rows, stage, shared } = makeScene([makeRows(8)])
+  await stage.ids(stage.open({ shared }), 0, 2)
+  rows.unshift(arrival('new', 0))
+  shared.clear()
+  assert.deepEqual(await stage.ids(stage.open({ shared }), 2, 2), ['r 2', 'r 3'])
+})
