@@ -1,6 +1,7 @@
 /** Sums of rows by group (reading R44), against sums in whole cents. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { apiError } from '#contract/errors.ts'
 import { makeSummarizeTransactions } from './summarize-transactions.ts'
 
 const connectionId = 'c1'
@@ -31,23 +32,33 @@ const toCents = (text: string) => {
   return BigInt(whole + part.padEnd(2, '0'))
 }
 
-async function summarize(groupBy: 'month' | 'category' | 'merchant' | 'account') {
-  const data = rows.map(({ cents, ...row }) => ({ ...row, amount: toText(cents) }))
+type List = Parameters<typeof makeSummarizeTransactions>[1]
+
+/** Sums what `list` gives of each of these connections. */
+async function read(
+  list: (query: { readonly connectionId: string }) => Promise<object>,
+  groupBy: 'month' | 'category' | 'merchant' | 'account' = 'month',
+  connections = [connectionId],
+) {
+  const banks = connections.map((id) => ({ ...accounts[0], id: `a-${id}`, connectionId: id }))
   const options = {
     clock: { now: () => Date.parse('2026-12-31T12:00:00Z') },
     store: {
-      accounts: { list: async () => accounts },
-      connections: { list: async () => [{ id: connectionId, status: 'active' }] },
+      accounts: { list: async () => [...accounts, ...banks] },
+      connections: { list: async () => connections.map((id) => ({ id, status: 'active' })) },
     },
   } as unknown as Parameters<typeof makeSummarizeTransactions>[0]
-  const list = (async () => ({
-    body: { data, pagination: { hasMore: false } },
-  })) as unknown as Parameters<typeof makeSummarizeTransactions>[1]
   const context = { caller: { userId: 'u', timezone: 'UTC' } } as unknown as Parameters<
     ReturnType<typeof makeSummarizeTransactions>
   >[1]
   const query = { from: '2026-01-01', to: '2026-12-31', groupBy }
-  return (await makeSummarizeTransactions(options, list)(query, context)).body
+  return makeSummarizeTransactions(options, list as unknown as List)(query, context)
+}
+
+async function summarize(groupBy: 'month' | 'category' | 'merchant' | 'account') {
+  const data = rows.map(({ cents, ...row }) => ({ ...row, amount: toText(cents) }))
+  return (await read(async () => ({ body: { data, pagination: { hasMore: false } } }), groupBy))
+    .body
 }
 
 type Row = (typeof rows)[number]
@@ -92,3 +103,59 @@ for (const groupBy of ['month', 'category', 'merchant', 'account'] as const)
     assert.equal(others.length > 0, groupBy === 'merchant')
     assert.equal(count, rows.length)
   })
+
+/** One row of a connection, and what is known of its reading. */
+const given = (date: string | null, facts: object = {}, hasMore = false) => ({
+  body: {
+    data: date === null ? [] : [{ accountId: 'a-eur', date, amount: '-1.00' }],
+    pagination: { hasMore },
+  },
+  ...facts,
+})
+
+test('R44: of several banks that have more rows, the newest date that was reached counts for all', async () => {
+  const found: Record<string, object> = {
+    c1: given('2026-03-10', {}, true),
+    c2: given('2026-05-20', {}, true),
+    c3: given('2026-01-01'),
+  }
+  const ask = async (names: readonly string[]) => {
+    const { body } = await read(async (asked) => found[asked.connectionId] ?? {}, 'month', [
+      ...names,
+    ])
+    return [body.truncated, body.reachedDate]
+  }
+  assert.deepEqual(await ask(['c1', 'c2', 'c3']), [true, '2026-05-20'])
+  assert.deepEqual(await ask(['c2', 'c1']), [true, '2026-05-20'])
+  assert.deepEqual(await ask(['c3']), [false, null])
+  found.c4 = given(null, {}, true)
+  assert.deepEqual(await ask(['c1', 'c4']), [true, null])
+})
+
+test('R36, R44: sums are good for as long as the oldest reading in them, and say its age', async () => {
+  const found: Readonly<Record<string, object>> = {
+    c1: given('2026-03-10', { staleAt: 2000, asOf: 700 }),
+    c2: given('2026-03-10', { staleAt: 1000, asOf: 900 }),
+    c3: given('2026-03-10'),
+  }
+  const names = Object.keys(found)
+  const sums = await read(async (asked) => found[asked.connectionId] ?? {}, 'month', names)
+  assert.deepEqual([sums.staleAt, sums.asOf, sums.cacheable], [1000, 700, true])
+  const live = await read(async () => given('2026-03-10'))
+  assert.deepEqual([live.staleAt, live.asOf], [undefined, undefined])
+})
+
+test('R44: sums that lack a bank are not kept, and say which', async () => {
+  const list = async ({ connectionId: id }: { readonly connectionId: string }) => {
+    if (id === 'c2') throw apiError('provider_unavailable', { retryAfterSeconds: 30 })
+    return given('2026-03-10')
+  }
+  const { body, cacheable } = await read(list, 'month', ['c1', 'c2'])
+  assert.equal(cacheable, false)
+  assert.deepEqual(
+    body.unread.map((one) => one.connectionId),
+    ['c2'],
+  )
+  assert.equal(body.count, 1)
+  await assert.rejects(read(list, 'month', ['c2']), { entry: 'provider_unavailable' })
+})

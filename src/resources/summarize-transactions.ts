@@ -11,8 +11,10 @@ import type { Transaction } from '#contract/resources.ts'
 import type { TransactionSummary } from '#contract/summary.ts'
 import { add, compare, type Decimal, isNegative, negate, zero } from '#kernel/decimal.ts'
 import { type AccountId, parseUuid } from '#kernel/ids.ts'
+import type { Millis } from '#kernel/time.ts'
 import { rowCeiling } from '#paging/read-on.ts'
 import type { AccountRow } from '#store/ports/accounts.ts'
+import { toAge } from './data-age.ts'
 import { type makeListTransactions, readTransactionsWindow } from './list-transactions.ts'
 import type { ReadContext, ReadOptions, ReadResult } from './read-context.ts'
 import { categoryOf } from './target.ts'
@@ -29,6 +31,9 @@ interface Share {
   readonly rows: readonly Transaction[]
   /** The rows before this day were not read; null: all were. Empty: none was. */
   readonly reached: string | null
+  /** When what was read expires, and when the institution last updated it, as far as that is known. */
+  readonly staleAt: Millis | undefined
+  readonly asOf: Millis | undefined
 }
 
 /** Reads the sums. Banks that cannot be read are named; @throws the ApiError of the last when none could. */
@@ -50,9 +55,10 @@ export function makeSummarizeTransactions(
       try {
         const { accountId, from, to } = query
         const asked = { connectionId, accountId, from, to, limit: rowCeiling, offset: 0 }
-        const { body } = await list(asked, context)
+        const { body, staleAt, asOf } = await list(asked, context)
         const { data, pagination } = body
-        shares.push({ rows: data, reached: pagination.hasMore ? (data.at(-1)?.date ?? '') : null })
+        const reached = pagination.hasMore ? (data.at(-1)?.date ?? '') : null
+        shares.push({ rows: data, reached, staleAt, asOf })
       } catch (error) {
         if (!(error instanceof ApiError)) throw error
         failure = error
@@ -62,7 +68,15 @@ export function makeSummarizeTransactions(
     if (failure !== null && shares.length === 0) throw failure
     const byId = new Map(accounts.map((account) => [account.id as string, account]))
     const body = { ...summarize(shares, query.groupBy, byId), unread }
-    return { body, truncated: body.truncated, cacheable: unread.length === 0 }
+    const ends = shares.flatMap(({ staleAt }) => staleAt ?? [])
+    return {
+      body,
+      truncated: body.truncated,
+      cacheable: unread.length === 0,
+      // Readings R19, R36: what is made of a reading lives no longer than it.
+      ...(ends.length === 0 ? {} : { staleAt: Math.min(...ends) }),
+      ...toAge(shares.map(({ asOf }) => asOf)),
+    }
   }
 }
 
