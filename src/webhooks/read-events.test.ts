@@ -8,14 +8,18 @@ import { CursorExpired, makeReadEvents } from './read-events.ts'
 const feedLength = 12_000
 const connectionId = 'c' as string as ConnectionId
 
-/** A feed of events of one kind, but for the last. `lost`: what cannot be opened. */
-function makeFeed(lost: readonly number[] = []) {
+/**
+ * A feed of events of one kind, but for the last. `lost`: what cannot be opened; `deleted`: what even its
+ * receipt is gone of.
+ */
+function makeFeed(lost: readonly number[] = [], deleted: readonly number[] = []) {
   let queries = 0
   const listAfter = async (_userId: UserId, after: number, limit: number) => {
     queries += 1
-    const length = Math.max(0, Math.min(limit, feedLength - after))
-    return Array.from({ length }, (_, index): FeedEventRow => {
-      const position = after + index + 1
+    const positions: number[] = []
+    for (let at = after + 1; at <= feedLength && positions.length < limit; at += 1)
+      if (!deleted.includes(at)) positions.push(at)
+    return positions.map((position): FeedEventRow => {
       const type = position === feedLength ? 'trades.synced' : 'transactions.synced'
       return { position, id: `e${position}` as EventId, type, connectionId, size: 2, isKept: true }
     })
@@ -29,7 +33,13 @@ function makeFeed(lost: readonly number[] = []) {
   const missing = async () => null
   const store = {
     events: { readBodies },
-    consumers: { listAfter, findKept: missing, findFeed: missing },
+    consumers: {
+      listAfter,
+      async findKept(userId: UserId, after: number) {
+        return (await listAfter(userId, after, 1))[0]?.position ?? null
+      },
+      findFeed: missing,
+    },
   } as unknown as Parameters<typeof makeReadEvents>[0]['store']
   const read = makeReadEvents({ store, version: () => 0 })
   return {
@@ -75,4 +85,13 @@ test('R42: events whose keys were lost with a backup are expired at once, up to 
   assert.equal(await readsOn([1, 2, 3, 4, 5]), 5)
   assert.deepEqual(await readsOn([3, 4]), [1, 2])
   assert.deepEqual(await readsOn([6]), [1, 2, 3, 4, 5])
+})
+
+test('R42: events of which even the receipts are deleted are expired, and never passed over', async () => {
+  const { read } = makeFeed([], [3, 4])
+  const every = { types: ['transactions.synced'], limit: 5 } as const
+  const first = await read(0, every)
+  assert.deepEqual([first.events.length, first.position, first.isMore], [2, 2, true])
+  await assert.rejects(read(2, every), { name: 'CursorExpired', oldest: 4 })
+  assert.equal((await read(4, every)).events[0]?.position, 5)
 })
