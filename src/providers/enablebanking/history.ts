@@ -116,6 +116,8 @@ async function keepBorder({ reach, login, account, call }: Asked, from: string):
 
 const todayOf = ({ clock }: Reach): string => utc.dayOf(toMicros(clock.now()))
 
+const endless = () => unavailable('the bank’s list does not end')
+
 interface Walk {
   readonly uid: string
   readonly headers: PsuHeaders
@@ -131,9 +133,7 @@ async function walk(asked: Asked, { uid, headers, back }: Walk): Promise<readonl
   let rows = 0
   const keys = new Set<string>()
   for (let key: string | null = null, pages = 0; ; pages += 1) {
-    if (pages === maxPages || rows > maxRows || performance.now() - begun > maxWalkMs) {
-      throw unavailable('the bank’s list does not end')
-    }
+    if (pages === maxPages || performance.now() - begun > maxWalkMs) throw endless()
     const query = new URLSearchParams({
       date_from: back.from,
       ...(back.isWhole ? { strategy: 'longest' } : {}),
@@ -151,6 +151,7 @@ async function walk(asked: Asked, { uid, headers, back }: Walk): Promise<readonl
     const body = readBody(RowsBody, await reach.client.send(application, request, call))
     sent.push(body.transactions)
     rows += body.transactions.length
+    if (rows > maxRows) throw endless()
     if (!body.continuation_key) return joinPages(sent)
     key = body.continuation_key
     if (keys.has(key)) throw malformed('the bank repeats the key of a page')

@@ -1,9 +1,10 @@
 /** Texts of a bank's rows are bounded, and what identifies a row (reading R37) stays below the bound. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { isReadable, keepRows } from './rows.ts'
 
-function keep(text: string) {
+async function keep(text: string) {
   const sent = {
     transaction_amount: { currency: 'EUR', amount: '5.20' },
     credit_debit_indicator: 'DBIT',
@@ -16,22 +17,22 @@ function keep(text: string) {
     remittance_information: [text, 'more'],
     note: text,
   }
-  const { rows } = keepRows([sent], null, () => undefined)
+  const { rows } = await keepRows([sent], null, () => undefined)
   const [row] = rows
   assert.ok(row !== undefined && isReadable(row))
   return row
 }
 
-test('the texts of a row are cut, in whole characters, and so is what it is known by', () => {
-  const row = keep(`x${'😀'.repeat(100_000)}`)
+test('the texts of a row are cut, in whole characters, and so is what it is known by', async () => {
+  const row = await keep(`x${'😀'.repeat(100_000)}`)
   const cut = `x${'😀'.repeat(1023)}`
   assert.deepEqual([row.description, row.merchant, row.reference, row.note], [cut, cut, cut, cut])
   assert.deepEqual(row.parts, ['EUR', '-5.20', cut, cut, cut, '', '', cut, cut, cut])
 })
 
-test('a row with shorter texts is known by all of them, as before', () => {
+test('a row with shorter texts is known by all of them, as before', async () => {
   const text = 'm'.repeat(2043)
-  const row = keep(text)
+  const row = await keep(text)
   assert.deepEqual(row.parts, [
     'EUR',
     '-5.20',
@@ -44,4 +45,17 @@ test('a row with shorter texts is known by all of them, as before', () => {
     text,
     text,
   ])
+})
+
+test('other work has its turns while the rows of many years are read', async () => {
+  let turns = 0
+  let isReading = true
+  const other = (async () => {
+    for (; isReading; turns += 1) await nextTurn()
+  })()
+  const { count } = await keepRows(new Array<object>(5000).fill({}), null, () => undefined)
+  isReading = false
+  await other
+  assert.equal(count, 5000)
+  assert.ok(turns >= 9, String(turns))
 })

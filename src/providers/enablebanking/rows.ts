@@ -4,6 +4,7 @@
  * (reading R23). Pure.
  */
 import { hash } from 'node:crypto'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Decimal, isNegative, isZero, negate, parseDecimal, zero } from '#kernel/decimal.ts'
 import { parseCurrency } from '#kernel/money.ts'
 import { cutText, longestRowText } from '../shown-text.ts'
@@ -55,15 +56,22 @@ export interface KeptRows {
   readonly count: number
 }
 
-/** @param holder a hash of the holder's name, who is no merchant; null: not told. */
-export function keepRows(
+/** Some milliseconds of work. */
+const rowsPerTurn = 500
+
+/**
+ * An account of many years has tens of thousands of rows: other work has its turns meanwhile.
+ * @param holder a hash of the holder's name, who is no merchant; null: not told.
+ */
+export async function keepRows(
   sent: readonly unknown[],
   holder: string | null,
   note: (what: string) => void,
-): KeptRows {
+): Promise<KeptRows> {
   const rows: AnyRow[] = []
   const pending: AnyRow[] = []
-  for (const one of sent) {
+  for (const [index, one] of sent.entries()) {
+    if (index % rowsPerTurn === rowsPerTurn - 1) await nextTurn()
     const status = typeof one === 'object' && one !== null && 'status' in one ? one.status : null
     // SCHD, CNCL and RJCT are none of both; a status that cannot be read must not hide a row.
     const isPending = status === 'PDNG' || status === 'HOLD'

@@ -252,6 +252,21 @@ test('R23: a row that cannot be read fails the request, and is never left out', 
   assert.equal(unread.detail, 'a transaction cannot be read')
 })
 
+test('a page with more rows than a walk may have ends it, and none of them is read', async () => {
+  await using ground = await makeGround()
+  const login = await adopt(ground, 'twins')
+  const transactions = new Array<object>(200_001).fill({})
+  ground.server.addFault({
+    when: ({ path }) => path.endsWith('/transactions'),
+    does: {
+      kind: 'edit',
+      edit: (reply) => ({ ...reply, body: { transactions, continuation_key: null } }),
+    },
+  })
+  const failure = await failureOf(walk(ground.adapter, await queryFor(ground, login)))
+  assert.deepEqual([failure.kind, failure.detail], ['unavailable', 'the bank’s list does not end'])
+})
+
 test('a key that comes again, and a body that is cut or no JSON, are unreadable and keep nothing', async () => {
   await using ground = await makeGround()
   const login = await adopt(ground, 'twins')
