@@ -67,3 +67,10 @@ test('a list is shown as a table of its columns, an answer without a body as don
   assert.deepEqual(show.kind === 'table' && show.columns, ['id', 'at'])
   assert.equal(toCommand('notes remove', { ...row, reply: null }, {}).show.kind, 'done')
 })
+
+test('the list of providers says what one allows where nobody is linked', () => {
+  const { show } = commandExtras.listProviders ?? {}
+  assert.ok(show?.kind === 'table')
+  const { budget } = show.derive ?? {}
+  assert.match(String(budget?.({ provider: 'enablebanking', budget: null })), /^4 a day for each/)
+})

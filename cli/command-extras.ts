@@ -3,7 +3,9 @@
  * where a record, a table of every column or "Done." would not do, and what its words need on the command
  * line.
  */
+import type { Provider } from '#contract/resources.ts'
 import type { AdminCallName } from '#doors/admin/table/table.ts'
+import { describeBudget } from '#providers/budget-words.ts'
 import type { ProviderStanding } from '#usage/provider-states.ts'
 import type { UsageResults } from '#usage/report.ts'
 import type { Command, Derive, Show } from './command.ts'
@@ -100,8 +102,8 @@ const breakersOf: Derive = ({ breakers }) => {
   return [...words, `${closed} closed`].join(', ')
 }
 
-const budgetOf: Derive = ({ budget }) => {
-  if (budget === null) return 'no known limit'
+const budgetOf: Derive = ({ provider, budget }) => {
+  if (budget === null) return describeBudget(provider as Provider)
   const { left, calls, windowSeconds, isShared } = budget as CallsLeft
   return `${left} of ${calls} in ${windowSeconds} s, ${isShared ? 'of all' : 'of the lowest login'}`
 }

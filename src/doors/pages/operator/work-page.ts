@@ -2,6 +2,7 @@
 import type { Provider } from '#contract/resources.ts'
 import type { Finding } from '#doctor/finding.ts'
 import { factsOf } from '#providers/all-facts.ts'
+import { budgetSpans, describeBudget } from '#providers/budget-words.ts'
 import type { QueueSample } from '#telemetry/queue-samples.ts'
 import type { ProviderStanding } from '#usage/provider-states.ts'
 import { foreignText, type Html, html } from '../html.ts'
@@ -54,8 +55,6 @@ function renderBreakers(standing: ProviderStanding | null): Html {
   return html`${open > 0 && html`${highlight(true, `${open} open`)} until ${renderUtc(openUntil)}<br>`}${halfOpen > 0 && html`${halfOpen} half-open: the next request decides<br>`}${closed} closed${of}`
 }
 
-const spans: Readonly<Record<number, string>> = { 60: 'minute', 3600: 'hour', 86400: 'day' }
-
 function renderBudget({ provider, standing }: ProviderRow): Html {
   const budget = standing?.budget ?? null
   if (budget === null) return html`${describeBudget(provider)}`
@@ -63,18 +62,8 @@ function renderBudget({ provider, standing }: ProviderRow): Html {
   const whose = isShared
     ? 'of the whole installation'
     : `at the lowest of ${logins} ${logins === 1 ? 'login' : 'logins'}`
-  const words = `${left} of ${calls} left in this ${spans[windowSeconds] ?? `window of ${windowSeconds} seconds`}, ${whose}`
+  const words = `${left} of ${calls} left in this ${budgetSpans[windowSeconds] ?? `window of ${windowSeconds} seconds`}, ${whose}`
   return html`${highlight(left === 0, words)} <meter min="0" max="${calls}" low="${Math.floor(calls / 5)}" value="${left}" aria-label="Left at ${factsOf(provider).name}"></meter>`
-}
-
-/** What is known where nothing is counted now. */
-function describeBudget(provider: Provider): string {
-  const { budget, accountBudget = null } = factsOf(provider)
-  const known = budget ?? accountBudget
-  if (known === null) return 'no known limit'
-  const span = spans[known.windowMs / 1000] ?? 'window'
-  const whose = budget === null ? ' for each account' : ''
-  return `${known.calls} a ${span}${whose}, ${known.reserve} of them for people`
 }
 
 export function renderQueues(findings: readonly Finding[], samples: readonly QueueSample[]): Html {
