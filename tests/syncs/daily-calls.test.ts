@@ -23,7 +23,10 @@ test('R36: a dashboard that asks every five minutes, an agent with forty calls a
   const idsOf = (id: string) =>
     accounts.flatMap((one) => (one.connectionId === id ? [one.id] : [])).join(',')
   const calls = () => ({
-    simplefin: sandbox.simplefin.requests.filter(({ path }) => path.endsWith('/accounts')).length,
+    // Those that name accounts have a quota of their own.
+    simplefin: sandbox.simplefin.requests.filter(
+      ({ path, query }) => path.endsWith('/accounts') && !query.has('account'),
+    ).length,
     bank: sandbox.enablebanking.requests.filter(
       ({ path, query }) => path.startsWith('/accounts/') && !query.has('continuation_key'),
     ).length,
@@ -68,6 +71,36 @@ test('R36: a dashboard that asks every five minutes, an agent with forty calls a
   assert.ok((statuses.get('enablebanking 200') ?? 0) > 0.7 * (2 * rounds + agentCalls))
   const told = [...sandbox.enablebanking.requests, ...sandbox.simplefin.requests]
   assert.ok(told.every(({ headers }) => headers['psu-ip-address'] === undefined))
+})
+
+test('R36: on the day of linking, too, no request of an hourly reading is refused: the look-back of the first sync has a quota of its own', async (t) => {
+  const service = await startService()
+  t.after(() => service.close())
+  const { clock, sandbox } = service
+  clock.set(Date.parse('2026-11-20T00:00:30Z'))
+  const user = await service.createUser()
+  const watcher = await watch(service, user)
+  const [connection] = await service.link(user, 'healthy', 'simplefin')
+  assert.ok(connection !== undefined)
+  const accounts = await service.accounts(user)
+  const ids = accounts.flatMap((one) => (one.connectionId === connection.id ? [one.id] : []))
+  await watcher.sync(connection.id)
+  for (let hour = 0; hour < 24; hour += 1) {
+    const balances = await service.get(`/v1/balances?accountIds=${ids}`, user)
+    const rows = await service.get(`/v1/transactions?connectionId=${connection.id}`, user)
+    assert.deepEqual([balances.status, rows.status], [200, 200], `${hour}`)
+    clock.advance(61 * minuteMs)
+  }
+  const asked = sandbox.simplefin.requests.filter(({ path }) => path.endsWith('/accounts'))
+  const [named, others] = [true, false].map((has) =>
+    asked.filter(({ query }) => query.has('account') === has),
+  )
+  assert.equal(others?.length, 24)
+  // Ninety days have two older windows; every account of the connection is named in each.
+  assert.deepEqual(
+    named?.map(({ query }) => query.getAll('account').length),
+    [ids.length, ids.length],
+  )
 })
 
 test('R36: later syncs of SimpleFIN read the newest window alone, which everything shares', async (t) => {

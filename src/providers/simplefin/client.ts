@@ -1,7 +1,7 @@
 /**
- * SimpleFIN's HTTP: a claim, and reads of all accounts of an access URL or of one. The server is the login's
+ * SimpleFIN's HTTP: a claim, and reads of all accounts of an access URL or of some. The server is the login's
  * own, so every request passes the guard of outside addresses. Counted by the day of the access URL, and of
- * an account where one is asked for. Nothing of an access URL appears in a route, a detail or a log.
+ * each account where some are named. Nothing of an access URL appears in a route, a detail or a log.
  */
 import type { Clock } from '#kernel/time.ts'
 import type { Budget } from '../budget.ts'
@@ -24,7 +24,7 @@ export interface SimplefinOptions {
   readonly report: UpstreamReport
   /** Consulted before every call about all accounts, for each access URL separately. */
   readonly throttle: Budget
-  /** Consulted before every call about one account. */
+  /** Consulted before every call about named accounts, for each of them. */
   readonly accountThrottle: Budget
   readonly readings: Readings
 }
@@ -34,8 +34,8 @@ export interface AccountsRequest {
   readonly startSeconds: number
   /** Rows before this time; null: all that are newer. */
   readonly endSeconds: number | null
-  /** Null: all accounts. */
-  readonly accountId: string | null
+  /** Empty: all accounts. */
+  readonly accountIds: readonly string[]
 }
 
 export interface SimplefinClient {
@@ -82,22 +82,22 @@ type Line = SimplefinOptions & { readonly upstream: GuardedUpstream }
 async function readAccounts(
   line: Line,
   access: AccessUrl,
-  { startSeconds, endSeconds, accountId }: AccountsRequest,
+  { startSeconds, endSeconds, accountIds }: AccountsRequest,
   call: CallContext,
 ): Promise<Uint8Array> {
-  await pass(line, access, accountId, call)
+  await pass(line, access, accountIds, call)
   const query = new URLSearchParams({
     version: '2',
     'start-date': String(startSeconds),
     // The one reading that everything shares has pending rows too (readings R36, R39).
     ...(endSeconds === null ? { pending: '1' } : { 'end-date': String(endSeconds) }),
-    ...(accountId === null ? {} : { account: accountId }),
   })
+  for (const id of accountIds) query.append('account', id)
   const basic = Buffer.from(`${access.user}:${access.password}`).toString('base64')
   const response = await line.upstream.send(
     {
       method: 'GET',
-      route: accountId === null ? '/accounts' : '/accounts?account={id}',
+      route: accountIds.length === 0 ? '/accounts' : '/accounts?account={id}',
       origin: access.origin,
       target: `${access.path}/accounts?${query}`,
       headers: { authorization: `Basic ${basic}` },
@@ -111,18 +111,23 @@ async function readAccounts(
 async function pass(
   { throttle, accountThrottle }: Line,
   access: AccessUrl,
-  accountId: string | null,
+  accountIds: readonly string[],
   call: CallContext,
 ): Promise<void> {
   call.signal.throwIfAborted()
   const own = identifyAccess(access)
-  const counted =
-    accountId === null
-      ? await throttle(call, own)
-      : await accountThrottle(call, identifyAccess({ ...access, user: `${own} ${accountId}` }))
+  if (accountIds.length === 0) return demandAllowed(await throttle(call, own), call)
+  for (const id of accountIds) {
+    const name = identifyAccess({ ...access, user: `${own} ${id}` })
+    demandAllowed(await accountThrottle(call, name), call)
+  }
+}
+
+/** @throws UpstreamError `throttled` */
+function demandAllowed(counted: Awaited<ReturnType<Budget>>, { priority }: CallContext): void {
   if (counted.allowed) return
   const { retryAfterSeconds } = counted
-  const whose = call.priority === 'user' ? 'the' : 'background work’s share of the'
+  const whose = priority === 'user' ? 'the' : 'background work’s share of the'
   const hours = Math.ceil(retryAfterSeconds / 3600)
   const detail = `${whose} requests of this day are used up; the next day begins in ${hours} h (UTC)`
   const isOwnBudget = true

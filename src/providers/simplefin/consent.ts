@@ -107,7 +107,7 @@ const frame = {
 /** The newest window with every account: one reading serves all that asks for it (reading R36). */
 export function readNewest(reach: Reach, login: Login, call: CallContext): Promise<ReadSet> {
   const startSeconds = startOf(addDays(todayOf(reach.clock), -windowDays))
-  return readSet(reach, login, { startSeconds, endSeconds: null, accountId: null }, call)
+  return readSet(reach, login, { startSeconds, endSeconds: null, accountIds: [] }, call)
 }
 
 /** @throws UpstreamError, `consent_lost` where the sign-in to the server itself failed. */
@@ -139,8 +139,8 @@ export async function readSet(
   return { set, readAt }
 }
 
-const toName = ({ startSeconds, endSeconds, accountId }: AccountsRequest): string =>
-  endSeconds === null ? 'newest' : JSON.stringify([startSeconds, endSeconds, accountId])
+const toName = ({ startSeconds, endSeconds, accountIds }: AccountsRequest): string =>
+  endSeconds === null ? 'newest' : JSON.stringify([startSeconds, endSeconds, ...accountIds])
 
 function lost(becomes: 'invalidated', detail: string, wholeLogin: boolean): UpstreamError {
   const whole = wholeLogin ? ({ wholeLogin } as const) : {}

@@ -1,7 +1,8 @@
 /**
  * Reads transactions window by window, newest first: the server has no pages, and answers at most 44 days
  * without a warning. The windows lie on midnights of UTC, so that none cuts a day and all readers share them
- * (reading R36). Only the newest has no end; older ones are asked for one account alone where one is read.
+ * (reading R36). Only the newest has no end; older ones are asked for the accounts that are read, which the
+ * server counts apart from the requests of a day.
  */
 import assert from 'node:assert/strict'
 import { z } from 'zod'
@@ -45,6 +46,9 @@ const historyDays = 730
 /** A quiet account has few rows in a window (reading R17: the cap of pages is counted with it). */
 const pageSize = 25
 
+/** Accounts named in one request: their ids stand in its address. */
+const mostNamed = 20
+
 /** A window: its first day, and the day that it ends before; null: it has no end. */
 const Place = z.object({ from: z.iso.date(), until: z.iso.date().nullable(), empty: z.number() })
 type Place = z.output<typeof Place>
@@ -67,12 +71,12 @@ export function makeTransactionReader(reach: Reach): RowReader<TransactionPage> 
       start: startOf(place.from),
       end: place.until === null ? null : startOf(place.until),
     }
-    const [only] = query.accounts
-    const isAlone = query.scoped && place.until !== null && only !== undefined
+    const ids = query.accounts.map(({ upstreamId }) => upstreamId).toSorted()
+    const isNamed = place.until !== null && ids.length <= mostNamed
     const request = {
       startSeconds: bounds.start,
       endSeconds: bounds.end,
-      accountId: isAlone ? only.upstreamId : null,
+      accountIds: isNamed ? ids : [],
     }
     const { set, readAt } = await readSet(reach, query.login, request, call)
     const accounts = query.accounts.map(
