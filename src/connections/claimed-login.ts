@@ -11,6 +11,7 @@ import type { Identity, SentClaims } from '#providers/credentials.ts'
 import type { DiscoveredConnection, Login } from '#providers/port.ts'
 import { openLogin } from '#store/open-login.ts'
 import type { LoginRow, NewLogin } from '#store/ports/logins.ts'
+import type { StoreRows } from '#store/ports/store.ts'
 import { toLogin } from './ask-provider.ts'
 import { hashState, linkingLifeMs, newState } from './linking-attempt.ts'
 import type { ActionOptions } from './options.ts'
@@ -75,7 +76,17 @@ export interface ClaimedLogin {
 
 /** @throws OwnerGoneError, LoginTakenError */
 export function saveClaimed(
-  { store, clock }: ActionOptions,
+  options: ActionOptions,
+  by: By,
+  login: NewLogin,
+): Promise<ClaimedLogin> {
+  return options.store.transact((tx) => saveClaimedIn(tx, options, by, login))
+}
+
+/** As `saveClaimed`, with further changes of one transaction. */
+export async function saveClaimedIn(
+  tx: StoreRows,
+  { clock }: Pick<ActionOptions, 'clock'>,
   { actor }: By,
   login: NewLogin,
 ): Promise<ClaimedLogin> {
@@ -83,19 +94,17 @@ export function saveClaimed(
   const id = hashState(newState())
   const sessionId = actor.kind === 'person' ? actor.sessionId : newId<SessionId>()
   const { userId, provider } = login
-  return store.transact(async (tx) => {
-    const row = await tx.logins.save(login)
-    await tx.linkings.create({
-      ...{ id, userId, sessionId, provider },
-      loginId: row.id,
-      institutionId: null,
-      connectionId: null,
-      createdAt: at,
-      expiresAt: at + linkingLifeMs,
-    })
-    await tx.linkings.claim(id, { sessionId, at })
-    return { row, linkingId: id }
+  const row = await tx.logins.save(login)
+  await tx.linkings.create({
+    ...{ id, userId, sessionId, provider },
+    loginId: row.id,
+    institutionId: null,
+    connectionId: null,
+    createdAt: at,
+    expiresAt: at + linkingLifeMs,
   })
+  await tx.linkings.claim(id, { sessionId, at })
+  return { row, linkingId: id }
 }
 
 /**

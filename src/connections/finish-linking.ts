@@ -10,7 +10,7 @@ import type { SessionId } from '#kernel/ids.ts'
 import type { Identity } from '#providers/credentials.ts'
 import { UpstreamError } from '#providers/failure.ts'
 import type { Linking, LinkingReturn, ReturnRequest } from '#providers/linking.ts'
-import type { Login } from '#providers/login.ts'
+import type { CallContext, Login } from '#providers/login.ts'
 import { OwnerGoneError } from '#store/failure.ts'
 import { openLogin } from '#store/open-login.ts'
 import type { LinkingRow } from '#store/ports/linkings.ts'
@@ -23,9 +23,10 @@ import {
   toConnectionRef,
   toLogin,
 } from './ask-provider.ts'
-import { listKnown } from './claimed-login.ts'
+import { type ClaimedLogin, listKnown } from './claimed-login.ts'
 import { endUnsavedLogin } from './end-consent.ts'
 import { forgetReadings } from './forget-readings.ts'
+import { endLeft, forgetLeft, keepLeft, keepLeftIn } from './left-logins.ts'
 import {
   hashState,
   isState,
@@ -117,23 +118,37 @@ async function finish(options: ActionOptions, arrived: Arrived): Promise<void> {
   const { by, attempt, askOptions } = arrived
   const known = attempt.loginId === null ? null : await openLogin(options.store, attempt.loginId)
   const login = known === 'damaged' ? null : known
-  const result = await readReturn(options, arrived, login)
-  if (result.kind === 'failed') return failLinking(options, by, { attempt, ...result })
-  if (await isOther(options, attempt, result.identity)) {
-    return failLinking(options, by, { attempt, reason: 'different_account', code: null })
+  const { result, opened } = await readReturn(options, arrived, login)
+  const failed =
+    result.kind === 'agreed' && (await isOther(options, attempt, result.identity))
+      ? ({ kind: 'failed', reason: 'different_account', code: null } as const)
+      : result
+  if (failed.kind === 'failed') {
+    await failLinking(options, by, { attempt, ...failed })
+    if (opened !== null) await endLeft(options, opened, askOptions)
+    return
   }
-  const former = await findFormer(options, attempt, result.identity)
-  const saved = await saveLogin(options, arrived, result.identity)
+  const { saved, former } = await saveLogin(options, arrived, {
+    identity: failed.identity,
+    opened,
+  })
   await readConsents(options, by, { attempt, login: saved }, askOptions)
-  if (former !== null) await endFormer(options, arrived, { former, saved })
+  // Once the new one works, as far as that can be known.
+  if (former !== null) await endLeft(options, former, askOptions)
+}
+
+interface ReadReturn {
+  readonly result: LinkingReturn
+  /** What it opened, which is stored already; null: nothing. */
+  readonly opened: ClaimedLogin | null
 }
 
 /** What the adapter makes of the return. No answer of the provider is a result too: the state is used. */
 async function readReturn(
   options: ActionOptions,
-  { arrival, linking, attempt, askOptions }: Arrived,
+  { by, arrival, linking, attempt, askOptions }: Arrived,
   login: LoginRow | null,
-): Promise<LinkingReturn> {
+): Promise<ReadReturn> {
   const { provider, baseUrl, state } = arrival
   const query = new URLSearchParams(arrival.query)
   query.delete('state')
@@ -141,6 +156,7 @@ async function readReturn(
     attempt.connectionId === null
       ? null
       : await options.store.connections.get(attempt.userId, attempt.connectionId)
+  let opened: ClaimedLogin | null = null
   const request: ReturnRequest = {
     login: login === null ? null : toLogin(login),
     query,
@@ -148,14 +164,18 @@ async function readReturn(
     renews: renewed === null ? null : toConnectionRef(renewed),
     begun: { state, userId: attempt.userId, institutionId: attempt.institutionId },
     known: await listKnown(options, attempt.userId, provider),
+    async keep(secret) {
+      opened = await keepLeft(options, by, { userId: attempt.userId, provider, secret })
+    },
   }
   try {
-    return await askProvider(provider, askOptions, (call) => linking.finish(request, call))
+    const finish = (call: CallContext) => linking.finish(request, call)
+    return { result: await askProvider(provider, askOptions, finish), opened }
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error
     const { kind, detail } = error.failure
     const reason = kind === 'misconfigured' ? 'misconfigured' : 'unavailable'
-    return { kind: 'failed', reason, code: `${kind}: ${detail}` }
+    return { result: { kind: 'failed', reason, code: `${kind}: ${detail}` }, opened }
   }
 }
 
@@ -180,42 +200,40 @@ async function findFormer(
   return known.find((one) => one.upstreamUserId === upstreamUserId && one.secret !== secret) ?? null
 }
 
-/** What the former secret opened ends at the provider, and what was read with it is deleted. */
-async function endFormer(
-  options: ActionOptions,
-  { linking, arrival: { provider }, attempt, askOptions }: Arrived,
-  { former, saved }: { readonly former: Login; readonly saved: LoginRow },
-): Promise<void> {
-  await forgetReadings(options, attempt.userId, former)
-  try {
-    await askProvider(
-      provider,
-      askOptions,
-      async (call) => await linking.endFormer?.(former, toLogin(saved), call),
-    )
-  } catch (error) {
-    if (!(error instanceof UpstreamError)) throw error
-    const { detail } = error.failure
-    options.report.deletion({ provider, connectionId: null, outcome: 'abandoned', detail })
-  }
+interface Agreed {
+  readonly identity: Identity
+  readonly opened: ClaimedLogin | null
+}
+
+interface SavedLogin {
+  readonly saved: LoginRow
+  /** What the former secret opened, which is to end; null: nothing of it remains. */
+  readonly former: ClaimedLogin | null
 }
 
 /**
  * Stores the login with its newest secret before anything is read with it: a secret may be given only once.
+ * What was read with the former one is deleted.
  */
 async function saveLogin(
   options: ActionOptions,
   { by, arrival, linking, attempt }: Arrived,
-  { upstreamUserId, secret }: Identity,
-): Promise<LoginRow> {
+  { identity, opened }: Agreed,
+): Promise<SavedLogin> {
   const { userId } = attempt
   const { provider } = arrival
+  const { upstreamUserId, secret } = identity
+  const former = await findFormer(options, attempt, identity)
+  const left = former === null ? null : (linking.leftBy?.(former) ?? null)
   // Where it was made before the page was opened it is stored already.
   const isOurs = linking.register === undefined
   const named = { userId, provider, upstreamUserId, secret, isOurs }
   try {
-    return await options.store.transact(async (tx) => {
+    const result = await options.store.transact(async (tx) => {
+      const kept =
+        left === null ? null : await keepLeftIn(tx, options, by, { userId, provider, secret: left })
       const login = await tx.logins.save(named)
+      if (opened !== null) await forgetLeft(tx, opened)
       await tx.linkings.setLogin(attempt.id, login.id)
       await tx.linkings.note(attempt.id, 'waiting')
       await tx.audit({
@@ -225,8 +243,10 @@ async function saveLogin(
         userId,
         details: { provider, outcome: 'agreed' },
       })
-      return login
+      return { saved: login, former: kept }
     })
+    if (former !== null) await forgetReadings(options, userId, former)
+    return result
   } catch (error) {
     if (!(error instanceof OwnerGoneError)) throw error
     await endUnsavedLogin(options, named)

@@ -80,6 +80,11 @@ export interface ReturnRequest {
   readonly begun?: Pick<LinkingRequest, 'state' | 'institutionId'> & { readonly userId: UserId }
   /** The person's logins at the provider, one of which the return may renew; absent: none. */
   readonly known?: readonly Login[]
+  /**
+   * Stores what the return opened before it is used for anything else (reading R38): the secret with which
+   * `endLogin` ends it. It is ended unless the return is agreed to. Absent: it is stored nowhere.
+   */
+  readonly keep?: (secret: string) => Promise<void>
 }
 
 /** Where there are institutions of many countries, people choose the country first. */
@@ -126,8 +131,8 @@ export interface Linking {
   /** Reads a return. @throws UpstreamError when the provider had to be asked and did not answer. */
   finish(request: ReturnRequest, call: CallContext): Promise<LinkingReturn>
   /**
-   * Ends what a login had at the provider before this link replaced it, where it was made through this
-   * installation. Called once the new one works. Absent: nothing of the former one remains.
+   * The secret with which `endLogin` ends what a login had at the provider before a link replaced its secret,
+   * where it was made through this installation; null: nothing of it remains. Absent: never anything does.
    */
-  endFormer?(former: Login, current: Login, call: CallContext): Promise<void>
+  leftBy?(former: Login): string | null
 }

@@ -81,8 +81,17 @@ export async function revoke(
   await endSession(reach, applicationOf(reach, login), session.id, call)
 }
 
+/** A session that was opened through this installation; one that has run out needs no call. */
+export async function endLogin(reach: Reach, login: Login, call: CallContext): Promise<void> {
+  const session = readSecret(login)?.session ?? null
+  if (session === null || login.isOurs !== true) return
+  const { validUntil } = session
+  if (validUntil !== null && Date.parse(validUntil) < reach.clock.now()) return
+  await endSession(reach, applicationOf(reach, login), session.id, call)
+}
+
 /** May be repeated: a session that has ended already is no failure. */
-export async function endSession(
+async function endSession(
   { client }: Pick<Reach, 'client'>,
   application: Application,
   id: string,

@@ -52,6 +52,18 @@ export async function keepNewSession(
   return toIdentity(application, { session, bank })
 }
 
+/** What ends a session that was opened just now, before anything is known of it (reading R38). */
+export function toBareSession(application: Application, opened: NewSession): string {
+  const { id, privateKey, isOwn } = application
+  const session: KeptSession = {
+    id: opened.session_id,
+    validUntil: readTime(opened.access?.valid_until),
+    authorizedAt: null,
+    accounts: [],
+  }
+  return writeSecret({ application: isOwn ? { id, privateKey } : null, session, bank: null })
+}
+
 /** @throws UpstreamError `rejected` for one that is unknown or has ended. */
 export async function adoptSession(
   reach: Reach,

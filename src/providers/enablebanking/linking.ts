@@ -4,7 +4,6 @@
  */
 import type { UserId } from '#kernel/ids.ts'
 import { toIso } from '#kernel/time.ts'
-import { UpstreamError } from '../failure.ts'
 import type {
   Linking,
   LinkingFailure,
@@ -14,13 +13,13 @@ import type {
 } from '../linking.ts'
 import type { CallContext, Login } from '../port.ts'
 import type { Application } from './application.ts'
-import { applicationOf, endSession, type Reach, revoke } from './consent.ts'
+import { applicationOf, type Reach } from './consent.ts'
 import { malformed, RefusedError, refused } from './failures.ts'
 import { toInstitution } from './institutions.ts'
-import { keepNewSession } from './keep-session.ts'
-import { findStrange, keepAsked, type Returned } from './link-person.ts'
+import { keepNewSession, toBareSession } from './keep-session.ts'
+import { findStrange, keepAsked } from './link-person.ts'
 import { toPsuHeaders } from './psu-headers.ts'
-import { readSecret } from './secret.ts'
+import { isBare, readSecret, toBareSecret } from './secret.ts'
 import { AuthBody, type NewSession, NewSessionBody, readBody, type WireAspsp } from './wire.ts'
 
 export function makeLinking(reach: Reach): Linking {
@@ -28,6 +27,7 @@ export function makeLinking(reach: Reach): Linking {
     stateIn: 'parameter',
     ...(reach.client.application === null ? { needsLogin: true } : {}),
     // An application of the person's own sees their accounts; this installation's may not.
+    accepts: (login) => !isBare(login),
     isPreferred: (login) => Boolean(readSecret(login)?.application),
     byCountry: {
       countries: (login, call) => reach.banks.countries(applicationOf(reach, login), call),
@@ -38,13 +38,8 @@ export function makeLinking(reach: Reach): Linking {
     },
     begin: (request, call) => begin(reach, request, call),
     finish: (request, call) => finish(reach, request, call),
-    async endFormer(former, current, call) {
-      const id = readSecret(former)?.session?.id
-      if (id === undefined || id === readSecret(current)?.session?.id) return
-      // unconfirmed: a bank with one consent for each person has ended the former one itself; then this is
-      // no failure. It comes after the new session was read, so that a doubt costs the former one alone.
-      await revoke(reach, former, { last: false, isAsked: false }, call)
-    },
+    // unconfirmed: a bank with one consent for each person has ended the former one itself; then it is gone.
+    leftBy: (former) => (former.isOurs === true ? toBareSecret(readSecret(former)) : null),
   }
 }
 
@@ -96,7 +91,7 @@ function toValidUntil({ clock }: Reach, { maximum_consent_validity: most }: Wire
 
 async function finish(
   reach: Reach,
-  { query, login, renews, begun, known = [] }: ReturnRequest,
+  { query, login, renews, begun, known = [], keep }: ReturnRequest,
   call: CallContext,
 ): Promise<LinkingReturn> {
   const error = query.get('error')
@@ -108,31 +103,14 @@ async function finish(
   const application = applicationOf(reach, login)
   const opened = await open(reach, application, code, call)
   if ('kind' in opened) return opened
-  if (opened.accounts.length === 0) {
-    await giveUp(reach, application, opened, call)
-    return fail('ineligible', 'no_accounts')
-  }
-  const strange = begun && (await judge(reach, { application, opened, begun }, call))
-  if (strange) {
-    await giveUp(reach, application, opened, call)
-    return fail('different_account', strange)
-  }
+  await keep?.(toBareSession(application, opened))
+  if (opened.accounts.length === 0) return fail('ineligible', 'no_accounts')
+  const strange = begun && (await findStrange(reach, { application, opened, begun }, call))
+  if (strange) return fail('different_account', strange)
   const identity = await keepNewSession(reach, { application, opened, known }, call)
-  if (isOther(login, renews, identity.upstreamUserId)) {
-    await giveUp(reach, application, opened, call)
+  if (isOther(login, renews, identity.upstreamUserId))
     return fail('different_account', 'other_bank')
-  }
   return { kind: 'agreed', identity: { ...identity, isPersonal: false } }
-}
-
-/** A session that could not be judged is stored nowhere, so it is ended. */
-async function judge(reach: Reach, returned: Returned, call: CallContext) {
-  try {
-    return await findStrange(reach, returned, call)
-  } catch (error) {
-    await giveUp(reach, returned.application, returned.opened, call)
-    throw error
-  }
 }
 
 const isOther = (
@@ -140,21 +118,6 @@ const isOther = (
   renews: ReturnRequest['renews'],
   upstreamUserId: string,
 ): boolean => renews !== null && login !== null && login.upstreamUserId !== upstreamUserId
-
-/** Ends a session that is stored nowhere; where that fails, it ends by itself as it was asked. */
-async function giveUp(
-  reach: Reach,
-  application: Application,
-  { session_id: id }: NewSession,
-  call: CallContext,
-): Promise<void> {
-  try {
-    await endSession(reach, application, id, call)
-  } catch (error) {
-    if (!(error instanceof UpstreamError)) throw error
-    reach.note('a session could not be ended')
-  }
-}
 
 /** Codes of the exchange that end a link; anything else is no answer. */
 const failures: ReadonlyMap<string, LinkingFailure> = new Map([

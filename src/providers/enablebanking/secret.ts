@@ -74,6 +74,19 @@ export function readSecret({ secret }: Pick<Login, 'secret'>): EnableBankingSecr
 
 export const writeSecret = (secret: EnableBankingSecret): string => JSON.stringify(secret)
 
+/** What ends a session, without its bank and accounts; null: there is none. */
+export function toBareSecret(secret: EnableBankingSecret | null): string | null {
+  if (!secret?.session) return null
+  const session = { ...secret.session, accounts: [] }
+  return writeSecret({ application: secret.application, session, bank: null })
+}
+
+/** A session of which no more is kept than ends it. */
+export function isBare(login: Pick<Login, 'secret'>): boolean {
+  const secret = readSecret(login)
+  return secret?.session != null && secret.bank === null
+}
+
 /** What a login with a consent has. */
 export interface OpenSession {
   readonly session: KeptSession

@@ -171,6 +171,7 @@ export interface Visit {
   /** Who begins it, and with which state. */
   readonly userId?: UserId
   readonly state?: string
+  readonly keep?: (secret: string) => Promise<void>
 }
 
 /** Through the bank's page and back, as a browser goes. */
@@ -224,7 +225,8 @@ export function comeBack(
 ): Promise<LinkingReturn> {
   const { login = null, renews = null, known = [], userId = user, state = 'S'.repeat(43) } = visit
   const begun = { state, userId, institutionId }
-  return linkingOf(ground).finish({ login, renews, known, begun, query, returnUrl }, press)
+  const { keep = async () => {} } = visit
+  return linkingOf(ground).finish({ login, renews, known, begun, query, returnUrl, keep }, press)
 }
 
 /** Linked in a browser just now. */

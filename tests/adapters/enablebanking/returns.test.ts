@@ -1,17 +1,35 @@
 /** A return belongs to the link that it comes back to, and a session that it replaces is ended. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { newId, type UserId } from '#kernel/ids.ts'
+import { type LoginId, newId, type UserId } from '#kernel/ids.ts'
+import type { Login } from '#providers/login.ts'
 import type { Site } from '#sandbox/enablebanking/site.ts'
-import { call, comeBack, goToBank, link, linkingOf, makeGround, visitBank } from './harness.ts'
+import {
+  call,
+  comeBack,
+  dayMs,
+  failureOf,
+  goToBank,
+  link,
+  linkingOf,
+  makeGround,
+  visitBank,
+} from './harness.ts'
 
 const sessionsOf = ({ server }: { readonly server: { readonly site: Site } }) =>
   [...server.site.sessions.sessions.values()].map(({ status }) => status)
 
-test('a code of another person’s link, or of a bank that was not chosen, links nothing: its session is ended', async () => {
+/** A login of ours that holds this secret alone. */
+const toLeft = (secret: string): Login => {
+  return { id: newId<LoginId>(), upstreamUserId: 'left', secret, version: 0, isOurs: true }
+}
+
+test('a code of another person’s link, or of a bank that was not chosen, links nothing, and its session can be ended', async () => {
   await using ground = await makeGround()
-  const ann = { userId: newId<UserId>(), state: 'A'.repeat(43) }
-  const bob = { userId: newId<UserId>(), state: 'B'.repeat(43) }
+  const kept: string[] = []
+  const keep = async (secret: string) => void kept.push(secret)
+  const ann = { userId: newId<UserId>(), state: 'A'.repeat(43), keep }
+  const bob = { userId: newId<UserId>(), state: 'B'.repeat(43), keep }
   const bank = 'FI:Pankki Kaarna'
   await goToBank(ground, bank, bob)
   const theirs = await comeBack(ground, bank, await goToBank(ground, bank, ann), bob)
@@ -19,8 +37,21 @@ test('a code of another person’s link, or of a bank that was not chosen, links
   const chosen = 'FI:Mock ASPSP'
   const other = await comeBack(ground, chosen, await goToBank(ground, bank, bob), bob)
   assert.deepEqual(other, { kind: 'failed', reason: 'different_account', code: 'other_bank' })
+  assert.equal(kept.length, 2)
+  for (const secret of kept) await ground.adapter.endLogin?.(toLeft(secret), call)
   assert.deepEqual(sessionsOf(ground), ['CLOSED', 'CLOSED'])
-  assert.equal((await visitBank(ground, bank, bob)).kind, 'agreed')
+  assert.equal((await visitBank(ground, bank, { ...bob, keep: async () => {} })).kind, 'agreed')
+})
+
+test('R38: a session is stored before anything is asked with it', async () => {
+  await using ground = await makeGround()
+  const before: (readonly string[])[] = []
+  const keep = async () => void before.push([...ground.exchanges])
+  await visitBank(ground, 'FI:Pankki Kaarna', { keep })
+  assert.deepEqual(
+    before.map((exchanges) => exchanges.at(-1)),
+    ['200 POST /sessions'],
+  )
 })
 
 test('where the provider does not name the person of a session, the link is not judged by it', async () => {
@@ -34,16 +65,24 @@ test('where the provider does not name the person of a session, the link is not 
   )
 })
 
-test('the session that a new one takes the place of is ended where it was opened here, and only then', async () => {
+test('of a session that a new one takes the place of, no more is left than ends it, where it was opened here', async () => {
   await using ground = await makeGround()
-  const { endFormer } = linkingOf(ground)
+  const { leftBy, accepts } = linkingOf(ground)
   const [former, current] = [await link(ground, 'healthy'), await link(ground, 'healthy')]
-  await endFormer?.(former, former, call)
+  assert.equal(leftBy?.({ ...former, isOurs: false }), null)
+  const left = toLeft(leftBy?.(former) ?? assert.fail())
+  assert.doesNotMatch(left.secret ?? '', /sha256:|Pankki/)
+  // No consent is added to it, and nothing is read with it.
+  assert.deepEqual([accepts?.(left), accepts?.(current)], [false, true])
+  assert.equal((await failureOf(ground.adapter.discover(left, call))).kind, 'consent_lost')
+  await ground.adapter.endLogin?.({ ...left, isOurs: false }, call)
   assert.deepEqual(sessionsOf(ground), ['AUTHORIZED', 'AUTHORIZED'])
-  await endFormer?.({ ...former, isOurs: false }, current, call)
-  assert.deepEqual(sessionsOf(ground), ['AUTHORIZED', 'AUTHORIZED'])
-  await endFormer?.(former, current, call)
+  await ground.adapter.endLogin?.(left, call)
   assert.deepEqual(sessionsOf(ground), ['CLOSED', 'AUTHORIZED'])
-  // It may have ended by itself.
-  await endFormer?.(former, current, call)
+  // It may have ended by itself, and one that has run out needs no call.
+  await ground.adapter.endLogin?.(left, call)
+  ground.exchanges.length = 0
+  ground.clock.ms += 200 * dayMs
+  await ground.adapter.endLogin?.(toLeft(leftBy?.(current) ?? ''), call)
+  assert.deepEqual(ground.exchanges, [])
 })

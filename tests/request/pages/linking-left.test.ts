@@ -1,0 +1,118 @@
+/** What a link opened at a bank and nothing uses ends there, however often the bank has to be asked. */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { request } from 'undici'
+import { byOperator } from '#contract/actor.ts'
+import type { Jar } from '#tests/support/jar.ts'
+import { type PagesWorld, type Person, startPages } from './world.ts'
+
+let world: PagesWorld
+before(async () => {
+  world = await startPages()
+})
+after(() => world.close())
+
+const provider = 'enablebanking'
+const bank = 'FI:Pankki Kaarna'
+const minuteMs = 60_000
+
+const emulator = () => world.service.sandbox.enablebanking
+const statuses = () => [...emulator().site.sessions.sessions.values()].map(({ status }) => status)
+const sweep = () => world.service.app.connections.finishDeletions()
+const loginsOf = ({ id }: Person) => world.service.app.store.logins.list(id)
+const rowsOf = ({ id }: Person) => world.service.app.store.connections.list(id)
+
+async function visitor() {
+  emulator().site.sessions.sessions.clear()
+  const person = await world.addPerson()
+  return { person, jar: await world.enter(person) }
+}
+
+/** To the bank's page and its answer: the path with which the browser comes back. */
+async function agree(jar: Jar): Promise<string> {
+  const { hidden } = await jar.get(`/connections/new?provider=${provider}&country=FI`)
+  const fields = { token: hidden.token ?? '', provider, country: 'FI', institution: bank }
+  const page = new URL((await jar.post('/connections/new', fields)).location ?? '')
+  const authorization = page.searchParams.get('authorization') ?? ''
+  const answer = await request(`${page.origin}${page.pathname}`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: new URLSearchParams({ authorization, decision: 'agree' }).toString(),
+  })
+  await answer.body.dump()
+  const back = new URL(String(answer.headers.location))
+  return back.pathname + back.search
+}
+
+/** The provider fails for these requests until `clearFaults`. */
+function fail(method: string, path: RegExp): void {
+  emulator().addFault({
+    when: (asked) => asked.method === method && path.test(asked.path),
+    does: { kind: 'reply', reply: { status: 502, body: '<html>' } },
+  })
+}
+
+test('a session that is not this person’s ends by a later sweep, where the provider failed at first', async () => {
+  const [ann, bob] = [await visitor(), await visitor()]
+  const theirs = new URLSearchParams((await agree(ann.jar)).split('?')[1])
+  const own = new URLSearchParams((await agree(bob.jar)).split('?')[1])
+  own.set('code', theirs.get('code') ?? '')
+  fail('DELETE', /^\/sessions\//)
+  const end = await bob.jar.get(`/providers/${provider}/callback?${own}`)
+  assert.match(end.text, /That was another account/)
+  await sweep()
+  assert.deepEqual([statuses(), (await loginsOf(bob.person)).length], [['AUTHORIZED'], 1])
+  emulator().clearFaults()
+  await sweep()
+  assert.deepEqual([statuses(), await loginsOf(bob.person)], [['CLOSED'], []])
+})
+
+test('the former session of a renewal ends by a later sweep, and the new one stays', async () => {
+  const { person, jar } = await visitor()
+  await jar.get(await agree(jar))
+  fail('DELETE', /^\/sessions\//)
+  await jar.get(await agree(jar))
+  assert.deepEqual(statuses(), ['AUTHORIZED', 'AUTHORIZED'])
+  emulator().clearFaults()
+  await sweep()
+  assert.deepEqual(statuses(), ['CLOSED', 'AUTHORIZED'])
+  assert.deepEqual(
+    [(await rowsOf(person)).map(({ status }) => status), (await loginsOf(person)).length],
+    [['active'], 1],
+  )
+})
+
+test('a session that could never be read ends when the hour of its link is over', async () => {
+  const { person, jar } = await visitor()
+  const back = await agree(jar)
+  // The first look tells whose it is, the second whether it is open.
+  let looks = 0
+  emulator().addFault({
+    when: ({ method, path }) => {
+      if (method !== 'GET' || !path.startsWith('/sessions/')) return false
+      looks += 1
+      return looks > 1
+    },
+    does: { kind: 'reply', reply: { status: 502, body: '<html>' } },
+  })
+  await jar.get(back)
+  assert.deepEqual([statuses(), await rowsOf(person)], [['AUTHORIZED'], []])
+  await sweep()
+  assert.deepEqual(statuses(), ['AUTHORIZED'])
+  world.service.clock.advance(61 * minuteMs)
+  emulator().clearFaults()
+  await sweep()
+  assert.deepEqual([statuses(), await loginsOf(person)], [['CLOSED'], []])
+})
+
+test('a session of a link that waits ends with the account of its person', async () => {
+  const { person, jar } = await visitor()
+  const back = await agree(jar)
+  fail('GET', /^\/sessions\//)
+  fail('DELETE', /^\/sessions\//)
+  await jar.get(back)
+  assert.equal((await loginsOf(person)).length, 1)
+  emulator().clearFaults()
+  await world.service.app.connections.deleteUser(byOperator, person.id)
+  assert.deepEqual(statuses(), ['CLOSED'])
+})
