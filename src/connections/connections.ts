@@ -22,6 +22,7 @@ import { makeRenewals } from './renewal.ts'
 import { makeResumeLinking } from './resume-linking.ts'
 import { makeSetLabel } from './set-label.ts'
 import { makeStartLinking } from './start-linking.ts'
+import { makeListUnusedKeys } from './unused-keys.ts'
 
 export { makeDeletionSweep } from './finish-deletions.ts'
 export type { LinkingWay } from './list-ways.ts'
@@ -43,6 +44,7 @@ export function makeConnections(options: ConnectionsOptions) {
     linkingWays: listWays(options.adapters),
     listInstitutions,
     listByCountry: makeListByCountry(actions),
+    listUnusedKeys: makeListUnusedKeys(actions),
     startLinking: makeStartLinking(actions, listInstitutions),
     finishLinking: makeFinishLinking(actions),
     resumeLinking: makeResumeLinking(actions),

@@ -52,6 +52,7 @@ export interface PagesDoorOptions {
     | 'connectByKey'
     | 'linkingWays'
     | 'listByCountry'
+    | 'listUnusedKeys'
     | 'listInstitutions'
     | 'startLinking'
     | 'finishLinking'

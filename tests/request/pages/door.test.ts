@@ -46,6 +46,7 @@ const noConnections: PagesDoorOptions['connections'] = {
   startLinking: async () => assert.fail('nothing is linked here'),
   linkingWays: [],
   listByCountry: async () => assert.fail('nobody chooses a country'),
+  listUnusedKeys: async () => [],
   listInstitutions: async () => null,
   finishLinking: async () => assert.fail('no link comes back here'),
   resumeLinking: async () => assert.fail('no link waits here'),

@@ -103,6 +103,10 @@ test('a bank is chosen, agreed to and linked; its rows and balances follow, and 
   for (const words of ['Pankki Kaarna', 'Käyttötili', 'Säästötili', 'Kaarna Credit']) {
     assert.ok(page.text.includes(words), words)
   }
+  assert.match(
+    page.text,
+    /<dd class="wide">A bank mostly gives rows of the last 90 days, and older/,
+  )
   // The consent's end, which the bank's session tells.
   assert.match(page.text, /2027/)
 })
@@ -181,11 +185,14 @@ test('without an application of the installation a person brings their own, and 
   const token = first.hidden.token ?? ''
   const accepted = await jar.post(newPath, { token, provider, ...ownFields })
   assert.deepEqual([accepted.status, accepted.location], [303, choicePath])
+  const waits = /Your key for Enable Banking is accepted, and nothing is linked with it yet/
+  assert.match((await jar.get('/connections')).text, waits)
   const list = await jar.get(`${choicePath}&country=FI`)
   assert.match(list.text, /value="FI:Pankki Kaarna"/)
   const done = await jar.get(await decide(bare, await choose(jar, 'FI:Pankki Kaarna')))
   const [row, ...others] = await rowsOf(bare, person)
   assert.deepEqual([done.location, others.length], [`/connections/${row?.id}?done=linked`, 0])
+  assert.doesNotMatch((await jar.get('/connections')).text, waits)
   // A second bank needs no key again.
   await jar.get(await decide(bare, await choose(jar, 'DE:Bank am Kanal', 'DE')))
   assert.equal((await rowsOf(bare, person)).length, 2)

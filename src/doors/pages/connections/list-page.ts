@@ -1,6 +1,7 @@
 /** The list of connections, and each as a card on the overview. Rendering only. */
 import { type ConnectionOverview, type DayRuns, pictureDays } from '#connections/overview.ts'
 import type { RenewalMethod } from '#connections/renewal.ts'
+import type { UnusedKey } from '#connections/unused-keys.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import { type Html, html } from '../html.ts'
 import { doneBox, leadingButton } from '../layout.ts'
@@ -36,11 +37,18 @@ export interface ListOptions {
   readonly done: keyof typeof connectionsDone | null
 }
 
-export function renderConnections(options: ListOptions): Html {
-  const { connections, done } = options
+export function renderConnections(
+  options: ListOptions & { readonly unusedKeys: readonly UnusedKey[] },
+): Html {
+  const { connections, unusedKeys, zone, done } = options
   return html`<h1>Connections</h1>
 ${doneBox(done && connectionsDone[done])}
+${unusedKeys.map((key) => renderUnused(key, zone))}
 ${connections.length === 0 ? renderEmpty() : renderTable(options)}`
+}
+
+function renderUnused({ provider, until }: UnusedKey, zone: string): Html {
+  return html`<p>Your key for ${factsOf(provider).name} is accepted, and nothing is linked with it yet. It is kept until ${renderMoment(until, zone)}: <a href="/connections/new?provider=${provider}">choose the institution</a>.</p>`
 }
 
 function renderEmpty(): Html {

@@ -58,10 +58,15 @@ async function findOwn(
 }
 
 async function showList(context: PagesContext, turn: SignedInRequest): Promise<FastifyReply> {
-  const { store, clock } = context
+  const { store, clock, connections } = context
   const { reply, visit } = turn
+  const [all, unusedKeys] = await Promise.all([
+    readOverview(store, visit.user.id),
+    connections.listUnusedKeys(visit.user.id),
+  ])
   const body = renderConnections({
-    connections: sortByNeed(await readOverview(store, visit.user.id)),
+    connections: sortByNeed(all),
+    unusedKeys,
     zone: zoneOf(visit.user),
     now: clock.now(),
     done: readDone(context, reply, connectionsDone),
