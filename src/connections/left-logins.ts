@@ -1,8 +1,8 @@
 /**
  * What a link opened at a provider and no connection uses: a session that is not judged yet (reading R38),
- * and the one that a renewal took the place of. Each is stored as a login of its own before anything else, and is
- * deleted once it has ended there. Where that fails the sweep tries again (`end-abandoned.ts`), as it does an
- * hour after this process has died.
+ * and the one that a renewal took the place of. Each is stored as a login of its own before anything else,
+ * and is deleted once it has ended there. Where that fails the sweep tries again (`end-abandoned.ts`), as it
+ * does an hour after this process has died.
  */
 import { hash } from 'node:crypto'
 import type { By } from '#contract/actor.ts'

@@ -193,7 +193,7 @@ export const listTransactions = define({
     connectionId: idText('Id of a banking connection.'),
     accountId: idText('Id of one account of the connection; strongly advised.').optional(),
     from: dateText(
-      `${fromRule} Default: the whole day 30 days before today, or before the day of an earlier to. At most 7 years back.`,
+      `${fromRule} Default: the whole day 30 days before today, or before the day of an earlier to. At most 7 years back. Many banks give only the last 60 to 90 days: no rows of an earlier time do not mean that nothing happened then.`,
       '2026-10-01',
     ).optional(),
     to: dateText(

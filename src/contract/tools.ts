@@ -89,12 +89,16 @@ export const balancesTool: ToolFacts = {
   row: ['balance', 'balances'],
 }
 
+/** Nothing in an answer tells it: the bank gives what it gives. */
+const oldRows =
+  'Many banks give only the last 60 to 90 days: no rows of an earlier time do not mean that nothing happened then.'
+
 export const transactionsTool: ToolFacts = {
   description: [
     'Lists posted bank transactions of one connection, newest first, fetched live; for spending, income, merchants and categories. Pending ones are included only with includePending true: status "pending", not final, may change or vanish; a posted row that replaced one names its id in supersedes. Never add both.',
     'amount is an exact decimal string: negative is money out (direction "debit"), positive is money in ("credit"), in the currency of the account (see list_accounts).',
     'category is a key such as FOOD_AND_DRINK, or null when unknown. Name an accountId whenever you can: without it fewer pages are read.',
-    `Default range: the last 30 days; at most 7 years back. ${paging} ${anyPlan} ${others}`,
+    `Default range: the last 30 days; at most 7 years back. ${oldRows} ${paging} ${anyPlan} ${others}`,
   ].join(' '),
   input: z.object({
     connectionId: bankingConnection,
@@ -187,7 +191,7 @@ export const summaryTool: ToolFacts = {
     'moneyIn and moneyOut are exact decimal strings, never negative. Sums of different currencies must not be added. Transfers between own accounts are in both.',
     'Without connectionId and accountId every bank is summed; unread names those that could not be read, whose rows are in no sum: say so.',
     'truncated true: there were more rows than one request may read, and the sums have only those from reachedDate on: say so, or ask for shorter periods.',
-    `from and to are required; at most 7 years back. ${anyPlan} ${others}`,
+    `from and to are required; at most 7 years back. ${oldRows} ${anyPlan} ${others}`,
   ].join(' '),
   input: z.object({
     connectionId: id(

@@ -96,7 +96,7 @@ export interface ProviderFacts {
   readonly isOpen: boolean
   /** Why accounts may not be shared, and what to do, where it is the provider's own rule: full sentences. */
   readonly whenIneligible?: string
-  /** Which rows are given long after the consent, where it is not all: days, and for people. */
+  /** How many days back rows are certain to be given, where banks give few; and why, for people. */
   readonly olderRows?: { readonly days: number; readonly words: string }
   /** Why access ends there and how it goes on, for its person, where it is no consent that expires. */
   readonly whenInvalidated?: string

@@ -29,6 +29,11 @@ export const simplefinFacts = {
   // The newest window alone, which everything shares; a longer absence reads older ones.
   laterLookBackDays: 43,
   isOpen: true,
+  olderRows: {
+    days: 60,
+    words:
+      'a bank mostly gives the SimpleFIN server rows of 60 to 90 days before it was connected there, and the server keeps what it has read since',
+  },
   endsConsents: false,
   whenInvalidated:
     'Your SimpleFIN server gives no data: its subscription has ended, the access was disabled, or the bank asks you to sign in again. Look at the page of the server: renew the subscription or the sign-in there, then press Refresh here. Reconnect it with a new setup token where the access was disabled; your programs keep the same ids.',

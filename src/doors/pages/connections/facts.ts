@@ -64,11 +64,15 @@ const at = (ms: number | null, { zone, now }: ReadAt, otherwise: string) =>
 export function renderFreshness(overview: ConnectionOverview, readAt: ReadAt): Html {
   const { zone, now } = readAt
   const { row, accounts, lastSuccessAt, rowsReadAt } = overview
-  const isBank = factsOf(row.provider).category === 'banking'
+  const { category, olderRows } = factsOf(row.provider)
+  const isBank = category === 'banking'
   return html`<dt>Accounts</dt><dd>${accounts}, ${lastSuccessAt === null ? renderUnchecked(overview, readAt) : html`checked ${renderAgo(lastSuccessAt, zone, now)}`}</dd>
 <dt>${isBank ? 'Balances, transactions' : 'Holdings, trades'}</dt><dd>${row.lastRefreshedAt === null ? 'Read on request' : html`as of ${renderAgo(row.lastRefreshedAt, zone, now)}`}</dd>
-${rowsReadAt !== null && html`<dt>New rows for events</dt><dd>looked for ${renderAgo(rowsReadAt, zone, now)}</dd>`}`
+${rowsReadAt !== null && html`<dt>New rows for events</dt><dd>looked for ${renderAgo(rowsReadAt, zone, now)}</dd>`}
+${olderRows !== undefined && html`<dt class="wide">How far back</dt><dd class="wide">${toSentence(olderRows.words)}</dd>`}`
 }
+
+const toSentence = (words: string): string => `${words.charAt(0).toUpperCase()}${words.slice(1)}.`
 
 /** Linking itself reads the accounts; the first sync follows within a minute. */
 function renderUnchecked(
