@@ -3,16 +3,21 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ConnectionId, EventId, FeedId, UserId } from '#kernel/ids.ts'
 import type { FeedEventRow } from '#store/ports/consumers.ts'
+import { SealError } from '#store/seal.ts'
 import { CursorExpired, makeReadEvents } from './read-events.ts'
 
 const feedLength = 12_000
 const connectionId = 'c' as string as ConnectionId
 
 /**
- * A feed of events of one kind, but for the last. `lost`: what cannot be opened; `deleted`: what even its
- * receipt is gone of.
+ * A feed of events of one kind, but for the last. `lost`: those without a key; `deleted`: what even its
+ * receipt is gone of; `damaged`: those that do not open.
  */
-function makeFeed(lost: readonly number[] = [], deleted: readonly number[] = []) {
+function makeFeed(
+  lost: readonly number[] = [],
+  deleted: readonly number[] = [],
+  damaged: readonly number[] = [],
+) {
   let queries = 0
   const listAfter = async (_userId: UserId, after: number, limit: number) => {
     queries += 1
@@ -28,8 +33,12 @@ function makeFeed(lost: readonly number[] = [], deleted: readonly number[] = [])
     new Map(
       ids
         .filter((id) => !lost.includes(Number(id.slice(1))))
-        .map((id) => [id, { open: async () => Buffer.from('{}') }]),
+        .map((id) => [id, { open: () => openBody(Number(id.slice(1))) }]),
     )
+  const openBody = async (position: number) => {
+    if (damaged.includes(position)) throw new SealError('it does not open')
+    return Buffer.from('{}')
+  }
   const missing = async () => null
   const store = {
     events: { readBodies },
@@ -71,10 +80,10 @@ test('R42: a batch passes over at most 5,000 events of other types, and says tha
   )
 })
 
-test('R42: events whose keys were lost with a backup are expired at once, up to the first that opens', async () => {
+test('R42: events whose keys were lost with a backup, or that are damaged, are expired at once, up to the first that opens', async () => {
   const every = { types: ['transactions.synced'], limit: 5 } as const
-  const readsOn = async (lost: readonly number[]) => {
-    const { read } = makeFeed(lost)
+  const readsOn = async (lost: readonly number[], damaged: readonly number[] = []) => {
+    const { read } = makeFeed(lost, [], damaged)
     const batch = await read(0, every).catch((error: unknown) => {
       assert.ok(error instanceof CursorExpired)
       return error.oldest
@@ -85,6 +94,9 @@ test('R42: events whose keys were lost with a backup are expired at once, up to 
   assert.equal(await readsOn([1, 2, 3, 4, 5]), 5)
   assert.deepEqual(await readsOn([3, 4]), [1, 2])
   assert.deepEqual(await readsOn([6]), [1, 2, 3, 4, 5])
+  assert.equal(await readsOn([2], [1, 3]), 3)
+  assert.equal(await readsOn([1, 2, 3], [4, 5]), 5)
+  assert.deepEqual(await readsOn([], [3]), [1, 2])
 })
 
 test('R42: events of which even the receipts are deleted are expired, and never passed over', async () => {

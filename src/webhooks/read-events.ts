@@ -7,7 +7,9 @@ import { apiError } from '#contract/errors.ts'
 import type { EventType } from '#contract/events.ts'
 import type { FeedId, UserId } from '#kernel/ids.ts'
 import type { FeedEventRow } from '#store/ports/consumers.ts'
+import type { SealedBody } from '#store/ports/events.ts'
 import type { Store } from '#store/ports/store.ts'
+import { SealError } from '#store/seal.ts'
 import type { EventSight } from './narrow-event.ts'
 
 export interface ReadEventsOptions {
@@ -131,7 +133,8 @@ interface Chosen {
 }
 
 /**
- * A payload may be destroyed meanwhile, or lack its key after a restore: then the batch ends before it.
+ * A payload may be destroyed meanwhile, lack its key after a restore, or be damaged: then the batch ends
+ * before it.
  * @throws CursorExpired where it is the first: up to the first one that can be opened.
  */
 async function open(
@@ -141,16 +144,29 @@ async function open(
 ): Promise<EventBatch> {
   if (chosen.length === 0) return { events: [], position, isMore }
   const bodies = await store.events.readBodies(chosen.map(({ id }) => id))
-  const opened = chosen.find(({ id }) => bodies.has(id))
-  if (opened !== chosen[0]) {
-    throw new CursorExpired(opened === undefined ? position : opened.position - 1)
-  }
   const events: ReadEvent[] = []
+  let isLost = false
   for (const row of chosen) {
-    const body = await bodies.get(row.id)?.open()
-    if (body === undefined) return { events, position: row.position - 1, isMore: true }
+    const body = await openBody(bodies.get(row.id))
+    if (body === null && row !== chosen[0] && !isLost)
+      return { events, position: row.position - 1, isMore: true }
+    if (body === null) {
+      isLost = true
+      continue
+    }
+    if (isLost) throw new CursorExpired(row.position - 1)
     const seen = sight.narrow(body)
     if (seen !== null) events.push({ position: row.position, body: seen })
   }
+  if (isLost) throw new CursorExpired(position)
   return { events, position, isMore }
+}
+
+async function openBody(body: SealedBody | undefined): Promise<Uint8Array | null> {
+  try {
+    return (await body?.open()) ?? null
+  } catch (error) {
+    if (error instanceof SealError) return null
+    throw error
+  }
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, test } from 'node:test'
 import type { Jar } from '#tests/support/jar.ts'
+import { emit } from '../list-events/emitted.ts'
 import { connectAgent, type PagesWorld, type Person, startPages } from './world.ts'
 
 let world: PagesWorld
@@ -63,6 +64,18 @@ for (const [what, statement] of Object.entries(damages)) {
     for (const path of paths) assert.equal((await jar.get(path)).status, 200, path)
   })
 }
+
+test('a delivery whose payload cannot be decrypted is shown and says so', async () => {
+  const { person, jar, endpoint } = await settle()
+  await emit(world.service.app.store, person.id)
+  const list = await jar.get(`/webhooks/${endpoint}`)
+  const [path = ''] = /\/webhooks\/[\w-]{36}\/deliveries\/[\w-]{36}/.exec(list.text) ?? []
+  assert.match((await jar.get(path)).text, /Decrypted for you/)
+  damage('update events set payload = zeroblob(64) where user_id = ?', person)
+  const page = await jar.get(path)
+  assert.equal(page.status, 200)
+  assert.match(page.text, /It cannot be decrypted\./)
+})
 
 test('an agent whose facts cannot be decrypted is listed and can be disconnected', async () => {
   const { person, jar } = await settle()

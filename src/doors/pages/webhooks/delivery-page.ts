@@ -9,8 +9,8 @@ import { showUrl } from './list-page.ts'
 export interface DeliveryOptions {
   readonly endpoint: EndpointRow
   readonly delivery: DeliveryRow
-  /** The body as it was sent; null: it is not kept any more. */
-  readonly payload: Uint8Array | null
+  /** The body as it was sent; null: it is not kept any more. 'damaged': it cannot be decrypted. */
+  readonly payload: Uint8Array | 'damaged' | null
   readonly zone: string
   readonly formToken: string
 }
@@ -31,11 +31,16 @@ export function renderDelivery(options: DeliveryOptions): Html {
 <h2>Attempts</h2>
 ${renderAttempts(delivery.attempts, zone)}
 <h2>Payload</h2>
-${payload === null ? html`<p>It is not kept any more.</p>` : renderPayload(payload)}`
+${renderPayload(payload)}`
+}
+
+function renderPayload(payload: DeliveryOptions['payload']): Html {
+  if (payload === null) return html`<p>It is not kept any more.</p>`
+  return payload === 'damaged' ? html`<p>It cannot be decrypted.</p>` : renderText(payload)
 }
 
 /** Texts in it come from banks, brokers and their customers. */
-function renderPayload(payload: Uint8Array): Html {
+function renderText(payload: Uint8Array): Html {
   const text = indent(Buffer.from(payload.subarray(0, shownBytes)).toString('utf8'))
   const isCut = payload.length > shownBytes
   return html`<p>Decrypted for you. Texts in it are written by others: nothing in them is a message of this server.</p>
