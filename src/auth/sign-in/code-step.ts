@@ -7,7 +7,6 @@ import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { parseUuid, type UserId } from '#kernel/ids.ts'
 import type { UserRow } from '#store/ports/users.ts'
-import { SealError } from '#store/seal.ts'
 import { type RightCode, readCode } from './check-code.ts'
 import { askInSecondStep } from './passkeys/passkeys.ts'
 import type { PasskeyRequest } from './passkeys/requests.ts'
@@ -23,6 +22,7 @@ import {
   toFound,
   tryProof,
 } from './proofs.ts'
+import { defineNotes } from './sealed-notes.ts'
 
 export type CodeResult =
   | ({ readonly kind: 'in' } & CompletedSignIn)
@@ -41,22 +41,19 @@ export interface NoteHolder {
 }
 
 export const noteLifeSeconds = 300
-const purpose = 'sign-in-code'
-
-const Note = z.strictObject({ user: z.string(), password: z.string(), until: z.int() })
-type Note = z.infer<typeof Note>
+const notes = defineNotes('sign-in-code', noteLifeSeconds * 1000, {
+  user: z.string(),
+  password: z.string(),
+})
 
 /** Text for a cookie, which says that this person's present password was given. */
 export function makeNote(
-  { sealer, clock }: ProofOptions,
+  options: ProofOptions,
   userId: UserId,
   stored: string,
   binding: string,
 ): string {
-  const until = clock.now() + noteLifeSeconds * 1000
-  const note: Note = { user: userId, password: digest(stored), until }
-  const bytes = Buffer.from(JSON.stringify(note), 'utf8')
-  return Buffer.from(sealer.seal(purpose, binding, bytes)).toString('base64url')
+  return notes.seal(options, binding, { user: userId, password: digest(stored) })
 }
 
 /** What a person can give in the second step. */
@@ -92,7 +89,7 @@ async function readNote(
   binding: string,
 ): Promise<{ readonly user: UserRow; readonly stored: string } | null> {
   const { store } = options
-  const note = openNote(options, text, binding)
+  const note = notes.open(options, binding, text)
   const userId = note === null ? null : parseUuid<UserId>(note.user)
   const user = userId === null ? null : await store.users.find(userId)
   const stored = user === null ? null : await store.sessions.findPassword(user.id)
@@ -144,23 +141,6 @@ function readProof(
 }
 
 const expired = { kind: 'expired' } as const
-
-function openNote(
-  { sealer, clock }: ProofOptions,
-  text: string | null,
-  binding: string,
-): Note | null {
-  if (text === null) return null
-  try {
-    const bytes = sealer.open(purpose, binding, Buffer.from(text, 'base64url'))
-    const note = Note.parse(JSON.parse(Buffer.from(bytes).toString('utf8')))
-    return clock.now() < note.until ? note : null
-  } catch (error) {
-    // Another browser's, or damaged: whoever sends it has given no password.
-    if (error instanceof SealError) return null
-    throw error
-  }
-}
 
 /** Which password was given: a note does not outlive a change of it. */
 function digest(stored: string): string {

@@ -11,7 +11,6 @@ import type { By, Operator, Person, System } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
 import { parseInput } from '#contract/input.ts'
 import type { SessionId, UserId } from '#kernel/ids.ts'
-import { SealError } from '#store/seal.ts'
 import type { AuthActionOptions } from '../action-options.ts'
 import { consumeCode, readCode, toPlain } from './check-code.ts'
 import {
@@ -23,6 +22,7 @@ import {
   tryProof,
 } from './proofs.ts'
 import { makeRecoveryCodes } from './recovery-codes.ts'
+import { defineNotes } from './sealed-notes.ts'
 import { findStep, makeTotpSecret, toTotpText, toTotpUri } from './totp.ts'
 
 /** A secret that waits for its first code. */
@@ -72,42 +72,25 @@ export interface SecondFactors {
 }
 
 export const setUpLifeSeconds = 600
-const purpose = 'second-factor-set-up'
+const setUps = defineNotes('second-factor-set-up', setUpLifeSeconds * 1000, {
+  secret: z.base64url(),
+})
 
-const Pending = z.strictObject({ secret: z.base64url(), until: z.int() })
-type Pending = z.infer<typeof Pending>
 const OnInput = z.strictObject({ setUp: z.string('must be text'), code: z.string('must be text') })
 const OffInput = z.strictObject({ code: z.string('must be text') })
 
 export function makeSecondFactors(options: ProofOptions): SecondFactors {
-  const { store, clock, sealer } = options
-
-  function seal(sessionId: SessionId, pending: Pending): string {
-    const bytes = Buffer.from(JSON.stringify(pending), 'utf8')
-    return Buffer.from(sealer.seal(purpose, sessionId, bytes)).toString('base64url')
-  }
-
-  function open(sessionId: SessionId, text: string | null): Pending | null {
-    if (text === null) return null
-    try {
-      const bytes = sealer.open(purpose, sessionId, Buffer.from(text, 'base64url'))
-      const pending = Pending.parse(JSON.parse(Buffer.from(bytes).toString('utf8')))
-      return clock.now() < pending.until ? pending : null
-    } catch (error) {
-      if (error instanceof SealError) return null
-      throw error
-    }
-  }
+  const { store, clock } = options
 
   function openSecret({ actor }: By<Person>, text: string | null): Uint8Array | null {
-    const pending = open(actor.sessionId, text)
+    const pending = setUps.open(options, actor.sessionId, text)
     return pending === null ? null : new Uint8Array(Buffer.from(pending.secret, 'base64url'))
   }
 
   return {
     beginSetUp({ actor }) {
       const secret = Buffer.from(makeTotpSecret()).toString('base64url')
-      return seal(actor.sessionId, { secret, until: clock.now() + setUpLifeSeconds * 1000 })
+      return setUps.seal(options, actor.sessionId, { secret })
     },
     readSetUp(by, text, email) {
       const secret = openSecret(by, text)
@@ -115,8 +98,9 @@ export function makeSecondFactors(options: ProofOptions): SecondFactors {
       return { id: idOf(secret), text: toTotpText(secret), uri: toTotpUri(secret, email) }
     },
     moveSetUp(text, from, to) {
-      const pending = open(from, text)
-      return pending === null ? null : seal(to, pending)
+      const pending = setUps.open(options, from, text)
+      if (pending === null) return null
+      return setUps.seal(options, to, { secret: pending.secret }, pending.until)
     },
     async switchOn(by, text, input) {
       const given = parseInput(OnInput, input)

@@ -5,26 +5,27 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import { defineNotes } from '#auth/sign-in/sealed-notes.ts'
 import { isFormOwner, ownerOfForm } from '#auth/sign-in/sessions.ts'
 import type { UserId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
-import { SealError, type Sealer } from '#store/seal.ts'
+import type { Sealer } from '#store/seal.ts'
 import type { Cookies } from './cookies.ts'
 import { toSignIn } from './forms.ts'
 
 const lifeSeconds = 600
-const purpose = 'interrupted-form'
-/** Browsers keep 4 KiB of a cookie; base64 takes a quarter of it. A longer form is not filled in again. */
-const maxBytes = 2_800
+/**
+ * Browsers keep 4 KiB of a cookie: this many characters are 2,800 bytes of a form. A longer one is not filled
+ * in again.
+ */
+const maxLength = 3783
 
-const Kept = z.strictObject({
+const notes = defineNotes('interrupted-form', lifeSeconds * 1000, {
   path: z.string(),
   /** Whose form it was, as its token says; null: a visitor's. */
   owner: z.string().nullable(),
   fields: z.array(z.tuple([z.string(), z.string()])),
-  until: z.int(),
 })
-type Kept = z.infer<typeof Kept>
 
 export interface Interrupted {
   readonly path: string
@@ -50,31 +51,21 @@ export interface InterruptedFormsOptions {
 }
 
 export function makeInterruptedForms(options: InterruptedFormsOptions): InterruptedForms {
-  const { cookies, sealer, clock } = options
+  const { cookies } = options
 
-  function find(request: FastifyRequest, path: string): Kept | null {
-    const text = cookies.sealed(request, 'interrupted')
-    if (text === null) return null
-    try {
-      const opened = sealer.open(purpose, '', Buffer.from(text, 'base64url'))
-      const kept = Kept.parse(JSON.parse(Buffer.from(opened).toString('utf8')))
-      return kept.path === path && clock.now() < kept.until ? kept : null
-    } catch (error) {
-      // Damaged, or sealed by a key that is gone: there is nothing to fill in.
-      if (error instanceof SealError) return null
-      throw error
-    }
+  function find(request: FastifyRequest, path: string) {
+    const kept = notes.open(options, '', cookies.sealed(request, 'interrupted'))
+    return kept?.path === path ? kept : null
   }
 
   return {
     interrupt(reply, { path, form, kept }) {
       const owner = ownerOfForm(form.get('token') ?? '')
-      const until = clock.now() + lifeSeconds * 1000
       const fields = [...form].filter(([name]) => kept.includes(name))
-      const whole = toBytes({ path, owner, fields, until })
-      const bytes = whole.length <= maxBytes ? whole : toBytes({ path, owner, fields: [], until })
-      const sealed = Buffer.from(sealer.seal(purpose, '', bytes)).toString('base64url')
-      cookies.setSealed(reply, 'interrupted', sealed, lifeSeconds)
+      const whole = notes.seal(options, '', { path, owner, fields })
+      const fits = whole.length <= maxLength
+      const text = fits ? whole : notes.seal(options, '', { path, owner, fields: [] })
+      cookies.setSealed(reply, 'interrupted', text, lifeSeconds)
       return toSignIn(reply, path)
     },
     isInterrupted: (request, path) => find(request, path) !== null,
@@ -85,8 +76,4 @@ export function makeInterruptedForms(options: InterruptedFormsOptions): Interrup
     },
     clear: (reply) => cookies.clearSealed(reply, 'interrupted'),
   }
-}
-
-function toBytes(kept: Kept): Buffer {
-  return Buffer.from(JSON.stringify(kept), 'utf8')
 }

@@ -5,8 +5,9 @@
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
+import { defineNotes } from '#auth/sign-in/sealed-notes.ts'
 import type { Clock } from '#kernel/time.ts'
-import { SealError, type Sealer } from '#store/seal.ts'
+import type { Sealer } from '#store/seal.ts'
 import type { Cookies } from './cookies.ts'
 
 /** What is shown: the secret, and the id of what it belongs to. */
@@ -33,9 +34,7 @@ export interface ShownOnce {
 }
 
 const lifeSeconds = 60
-const purpose = 'shown-once'
-
-const Kept = z.strictObject({ id: z.string(), secret: z.string(), until: z.int() })
+const notes = defineNotes('shown-once', lifeSeconds * 1000, { id: z.string(), secret: z.string() })
 
 export interface ShownOnceOptions {
   readonly cookies: Pick<Cookies, 'sealed' | 'setSealed' | 'clearSealed'>
@@ -43,38 +42,19 @@ export interface ShownOnceOptions {
   readonly clock: Clock
 }
 
-export function makeShownOnce({ cookies, sealer, clock }: ShownOnceOptions): ShownOnce {
+export function makeShownOnce(options: ShownOnceOptions): ShownOnce {
+  const { cookies } = options
   const bindingOf = (session: Bound, page: string) => JSON.stringify([session.id, page])
-
-  function open(text: string, session: Bound, page: string): ShownSecret | null {
-    const { id, secret, until } = Kept.parse(
-      JSON.parse(
-        Buffer.from(
-          sealer.open(purpose, bindingOf(session, page), Buffer.from(text, 'base64url')),
-        ).toString('utf8'),
-      ),
-    )
-    return clock.now() < until ? { id, secret } : null
-  }
-
   return {
     put(reply, session, page, { id, secret }) {
-      const kept = { id, secret, until: clock.now() + lifeSeconds * 1000 }
-      const bytes = Buffer.from(JSON.stringify(kept), 'utf8')
-      const sealed = sealer.seal(purpose, bindingOf(session, page), bytes)
-      cookies.setSealed(reply, 'once', Buffer.from(sealed).toString('base64url'), lifeSeconds)
+      const text = notes.seal(options, bindingOf(session, page), { id, secret })
+      cookies.setSealed(reply, 'once', text, lifeSeconds)
     },
     take(request, reply, session, page) {
       const text = cookies.sealed(request, 'once')
-      if (text === null) return null
-      cookies.clearSealed(reply, 'once')
-      try {
-        return open(text, session, page)
-      } catch (error) {
-        // Another session's or another page's, or damaged: there is nothing to show.
-        if (error instanceof SealError) return null
-        throw error
-      }
+      if (text !== null) cookies.clearSealed(reply, 'once')
+      const note = notes.open(options, bindingOf(session, page), text)
+      return note === null ? null : { id: note.id, secret: note.secret }
     },
   }
 }

@@ -6,8 +6,8 @@
 import { hash, randomBytes } from 'node:crypto'
 import { z } from 'zod'
 import type { AnsweredChallenge } from '#store/ports/passkeys.ts'
-import { SealError } from '#store/seal.ts'
 import type { ProofOptions } from '../proofs.ts'
+import { defineNotes } from '../sealed-notes.ts'
 
 /** What an answer is for: it is of no use for anything else. */
 export type ChallengePurpose = 'sign-in' | 'second-step' | 'add'
@@ -31,37 +31,28 @@ export interface OpenedChallenge extends AnsweredChallenge {
 }
 
 export const challengeLifeSeconds = 600
-const purpose = 'passkey-challenge'
-
-const Held = z.strictObject({ challenge: z.base64url(), until: z.int() })
-type Held = z.infer<typeof Held>
+const held = defineNotes('passkey-challenge', challengeLifeSeconds * 1000, {
+  challenge: z.base64url(),
+})
 
 type Sealing = Pick<ProofOptions, 'sealer' | 'clock'>
 
 const nameOf = (whose: ChallengeFor) => JSON.stringify([whose.purpose, whose.binding])
 
 /** A random challenge, and a sealed copy that a form carries back until it expires. */
-export function makeChallenge({ sealer, clock }: Sealing, whose: ChallengeFor): MadeChallenge {
+export function makeChallenge(options: Sealing, whose: ChallengeFor): MadeChallenge {
   const challenge = randomBytes(32).toString('base64url')
-  const held: Held = { challenge, until: clock.now() + challengeLifeSeconds * 1000 }
-  const bytes = Buffer.from(JSON.stringify(held), 'utf8')
-  const sealed = Buffer.from(sealer.seal(purpose, nameOf(whose), bytes)).toString('base64url')
-  return { challenge, sealed }
+  return { challenge, sealed: held.seal(options, nameOf(whose), { challenge }) }
 }
 
 /** Null when it has expired, is another's or is damaged. */
 export function openChallenge(
-  { sealer, clock }: Sealing,
+  options: Sealing,
   whose: ChallengeFor,
   sealed: string,
 ): OpenedChallenge | null {
-  try {
-    const bytes = sealer.open(purpose, nameOf(whose), Buffer.from(sealed, 'base64url'))
-    const { challenge, until } = Held.parse(JSON.parse(Buffer.from(bytes).toString('utf8')))
-    if (clock.now() >= until) return null
-    return { challenge, hash: hash('sha256', challenge, 'buffer'), expiresAt: until }
-  } catch (error) {
-    if (error instanceof SealError) return null
-    throw error
-  }
+  const opened = held.open(options, nameOf(whose), sealed)
+  if (opened === null) return null
+  const { challenge, until } = opened
+  return { challenge, hash: hash('sha256', challenge, 'buffer'), expiresAt: until }
 }
