@@ -8,10 +8,10 @@ import type { ConnectionStatus, Provider } from '#contract/resources.ts'
 import { type LoginId, parseUuid } from '#kernel/ids.ts'
 import { unreachable } from '#kernel/unreachable.ts'
 import type { WebhookNotice } from '#providers/port.ts'
+import { openLogin } from '#store/open-login.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
-import type { LoginRef, LoginRow } from '#store/ports/logins.ts'
+import type { LoginRef } from '#store/ports/logins.ts'
 import type { StoreRows } from '#store/ports/store.ts'
-import { SealError } from '#store/seal.ts'
 import type { AskOptions } from './ask-provider.ts'
 import { forgetListening } from './listen-to.ts'
 import type { ActionOptions } from './options.ts'
@@ -191,8 +191,10 @@ async function saveStatus(
  * `revoked`. When the secret was replaced meanwhile, nothing changes.
  */
 async function endLogin(options: ActionOptions, login: LoginRef, secret: string): Promise<void> {
-  const row = await openLogin(options, login.id)
-  if (row === null || row.secret === null || !isSame(row.secret, secret)) return
+  const row = await openLogin(options.store, login.id)
+  // A damaged secret cannot be compared; the next read detects that it does not work.
+  if (row === 'damaged' || row === null || row.secret === null || !isSame(row.secret, secret))
+    return
   await options.store.transact(async (tx) => {
     await tx.connections.saveLearntStatus({
       login: row,
@@ -203,18 +205,6 @@ async function endLogin(options: ActionOptions, login: LoginRef, secret: string)
     })
     await tx.logins.forgetSecret(row)
   })
-}
-
-/**
- * Null also for a damaged row, whose secret cannot be compared; the next read detects that it does not work.
- */
-async function openLogin({ store }: ActionOptions, id: LoginId): Promise<LoginRow | null> {
-  try {
-    return await store.logins.get(id)
-  } catch (error) {
-    if (error instanceof SealError) return null
-    throw error
-  }
 }
 
 function isSame(one: string, other: string): boolean {

@@ -2,7 +2,8 @@
  * Decides which IP addresses belong to the public internet or to this machine, and which count as one client.
  * Pure: it resolves and connects nothing. Text that is not an IP address is never public.
  */
-import { BlockList, isIP } from 'node:net'
+import { isIP } from 'node:net'
+import { makeAddressList, parseNetwork } from './networks.ts'
 
 /** IANA IPv4 Special-Purpose Address Registry, plus multicast (RFC 5771) and 240/4. */
 const ipv4Special = [
@@ -50,25 +51,16 @@ const ipv6Special = [
   'ff00::/8',
 ]
 
-const special = makeList()
+const toList = (ranges: readonly string[]) =>
+  makeAddressList(ranges.flatMap((range) => parseNetwork(range) ?? []))
 
-function makeList(): BlockList {
-  const list = new BlockList()
-  for (const [family, ranges] of [['ipv4', ipv4Special] as const, ['ipv6', ipv6Special] as const]) {
-    for (const range of ranges) {
-      const [network = '', bits = ''] = range.split('/')
-      list.addSubnet(network, Number(bits), family)
-    }
-  }
-  return list
-}
+const isSpecial = toList([...ipv4Special, ...ipv6Special])
+const isLoopback = toList(['127.0.0.0/8', '::1'])
 
 /** True for an address of the public internet; a `::ffff:` address is judged by the IPv4 address inside. */
 export function isPublicAddress(address: string): boolean {
-  const version = isIP(address)
   // A zone (`fe80::1%eth0`) names a network interface of this machine.
-  if (version === 0 || address.includes('%')) return false
-  return !special.check(address, version === 4 ? 'ipv4' : 'ipv6')
+  return isIP(address) !== 0 && !address.includes('%') && !isSpecial(address)
 }
 
 /**
@@ -111,10 +103,5 @@ function toHexTail(address: string): string {
 
 /** True for `localhost`, names below it (RFC 6761 §6.3), 127.0.0.0/8 and ::1. */
 export function isLoopbackHost(host: string): boolean {
-  const version = isIP(host)
-  if (version === 0) return /^(?:.+\.)?localhost$/i.test(host)
-  const loopback = new BlockList()
-  loopback.addSubnet('127.0.0.0', 8, 'ipv4')
-  loopback.addAddress('::1', 'ipv6')
-  return loopback.check(host, version === 4 ? 'ipv4' : 'ipv6')
+  return isIP(host) === 0 ? /^(?:.+\.)?localhost$/i.test(host) : isLoopback(host)
 }

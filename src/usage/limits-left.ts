@@ -14,8 +14,8 @@ import type { UserId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
 import { UpstreamError } from '#providers/failure.ts'
 import type { Adapter, Adapters, CallsLeft, Login } from '#providers/port.ts'
+import { openLogin } from '#store/open-login.ts'
 import type { Store } from '#store/ports/store.ts'
-import { SealError } from '#store/seal.ts'
 
 /** A key or an agent, and what is left in this minute; null: the server that counts is unavailable. */
 export interface ReaderLimits {
@@ -101,8 +101,9 @@ async function readProviders(
 ): Promise<LimitsLeft['providers']> {
   const found: { readonly provider: Provider; readonly left: CallsLeft | null }[] = []
   for (const id of await store.logins.listIds(userId)) {
-    const login = await findLogin(store, id)
-    if (login === null) continue
+    const login = await openLogin(store, id)
+    // Reads with a damaged secret fail and say so.
+    if (login === null || login === 'damaged') continue
     const left = await askAdapter(adapters[login.provider], login)
     if (left === null) continue
     // Several logins may share the budget of the whole installation.
@@ -120,19 +121,6 @@ async function askAdapter(adapter: Adapter | undefined, login: Login): Promise<C
     return (await adapter?.callsLeft?.(login)) ?? null
   } catch (error) {
     if (error instanceof UpstreamError) return null
-    throw error
-  }
-}
-
-/** Null for a login that is gone, or whose secret does not open: reads with it fail and say so. */
-async function findLogin(
-  store: LimitsLeftOptions['store'],
-  id: Login['id'],
-): Promise<(Login & { readonly provider: Provider }) | null> {
-  try {
-    return await store.logins.get(id)
-  } catch (error) {
-    if (error instanceof SealError) return null
     throw error
   }
 }

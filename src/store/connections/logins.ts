@@ -196,12 +196,8 @@ function makeEnds({
   return {
     forgetSecret: ({ id, version }) =>
       write(async (tx, touched) => {
-        const owner = await tx
-          .selectFrom('logins')
-          .select('user_id as userId')
-          .where('id', '=', id)
-          .executeTakeFirst()
-        if (owner === undefined || (await lockUser(engine, tx, owner.userId)) === null) return false
+        const userId = await lockOwner(engine, tx, id)
+        if (userId === null) return false
         if (
           !(await hasChanged(
             tx
@@ -212,19 +208,15 @@ function makeEnds({
           ))
         )
           return false
-        await bumpEpoch(tx, owner.userId)
-        touched(owner.userId)
+        await bumpEpoch(tx, userId)
+        touched(userId)
         return true
       }),
     deleteUnused: (id) =>
       write(async (tx, touched) => {
-        const owner = await tx
-          .selectFrom('logins')
-          .select('user_id as userId')
-          .where('id', '=', id)
-          .executeTakeFirst()
         // Saving the same login locks the user's row too, so the two cannot overlap.
-        if (owner === undefined || (await lockUser(engine, tx, owner.userId)) === null) return
+        const userId = await lockOwner(engine, tx, id)
+        if (userId === null) return
         const { numDeletedRows } = await tx
           .deleteFrom('logins')
           .where('id', '=', id)
@@ -234,7 +226,7 @@ function makeEnds({
             ),
           )
           .executeTakeFirstOrThrow()
-        if (numDeletedRows > 0n) touched(owner.userId)
+        if (numDeletedRows > 0n) touched(userId)
       }),
   }
 }
@@ -265,4 +257,15 @@ function opened(
   const { id, userId, provider, upstreamUserId, version, isOurs } = row
   const secret = row.secret === null ? null : openSecret(sealer, row, row.secret)
   return { id, userId, provider, upstreamUserId, secret, version, isOurs }
+}
+
+/** The user of the login, whose row is locked then; null: there is neither. */
+async function lockOwner(engine: Engine, tx: Db, id: LoginId): Promise<UserId | null> {
+  const owner = await tx
+    .selectFrom('logins')
+    .select('user_id as userId')
+    .where('id', '=', id)
+    .executeTakeFirst()
+  if (owner === undefined) return null
+  return (await lockUser(engine, tx, owner.userId)) === null ? null : owner.userId
 }

@@ -5,7 +5,7 @@ import type { SealingOptions } from '../engine/engine.ts'
 import { type Db, moment } from '../engine/tables.ts'
 import { demandUser } from '../people/users.ts'
 import type { EndpointHealth, EndpointStore, NewEndpoint } from '../ports/endpoints.ts'
-import { SealError, type Sealer } from '../seal.ts'
+import { openOrNull, type Sealer } from '../seal.ts'
 import {
   endpointColumns,
   fromEvents,
@@ -170,10 +170,5 @@ function keepCurrent(
   id: EndpointId,
   { row, until }: { readonly row: Parameters<typeof openSecrets>[2]; readonly until: number },
 ): { readonly secret: string; readonly until: number } | null {
-  try {
-    return { secret: openSecrets(sealer, id, row).current, until }
-  } catch (error) {
-    if (error instanceof SealError) return null
-    throw error
-  }
+  return openOrNull(() => ({ secret: openSecrets(sealer, id, row).current, until }))
 }

@@ -9,7 +9,7 @@ import { countChanged, countRows } from '../engine/rows.ts'
 import { type Db, isAfter, isBefore, isDue, moment } from '../engine/tables.ts'
 import { MailMatter } from '../mail-matter.ts'
 import type { ClaimedMail, MailBacklog, MailStore } from '../ports/mails.ts'
-import { SealError, type Sealer } from '../seal.ts'
+import { openOrNull, type Sealer } from '../seal.ts'
 import { type MailQueue, openMatter, queueMail } from './mail-queue.ts'
 
 interface Parts {
@@ -103,12 +103,8 @@ function toClaimed(sealer: Sealer, { payload, kind, ...row }: Taken): ClaimedMai
 /** A row that cannot be read must not keep the others waiting. */
 function readMatter(sealer: Sealer, id: string, payload: Uint8Array | null): MailMatter | null {
   if (payload === null) return null
-  try {
-    return MailMatter.safeParse(JSON.parse(openMatter(sealer, id, payload))).data ?? null
-  } catch (error) {
-    if (error instanceof SealError) return null
-    throw error
-  }
+  const text = openOrNull(() => openMatter(sealer, id, payload))
+  return text === null ? null : (MailMatter.safeParse(JSON.parse(text)).data ?? null)
 }
 
 async function readBacklog(db: Db): Promise<MailBacklog> {

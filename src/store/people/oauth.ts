@@ -3,6 +3,7 @@
  * conditional statement; revoking is one deletion that cascades through the foreign keys. It stores hashes of
  * tokens, never tokens, and knows nothing of the protocol.
  */
+import { sql } from 'kysely'
 import type { SessionId } from '#kernel/ids.ts'
 import { isBrokenReference } from '../engine/broken-reference.ts'
 import type { Engine, SealingOptions } from '../engine/engine.ts'
@@ -176,6 +177,13 @@ async function holdSession({ kind }: Engine, tx: Db, id: SessionId): Promise<boo
   return row !== undefined
 }
 
+/** What is saved again keeps its beginning and its use. */
+const renewed = {
+  expires_at: sql<Date>`excluded.expires_at`,
+  payload: sql<Uint8Array>`excluded.payload`,
+  payload_key: sql<string>`excluded.payload_key`,
+}
+
 async function saveRow(db: Db, sealer: Sealer, row: NewOAuthRow): Promise<true> {
   await db
     .insertInto('oauth_rows')
@@ -189,13 +197,7 @@ async function saveRow(db: Db, sealer: Sealer, row: NewOAuthRow): Promise<true> 
       used_at: null,
       ...sealOAuthPayload(sealer, 'oauth_rows', row.id, row.payload),
     })
-    .onConflict((conflict) =>
-      conflict.column('id').doUpdateSet((set) => ({
-        expires_at: set.ref('excluded.expires_at'),
-        payload: set.ref('excluded.payload'),
-        payload_key: set.ref('excluded.payload_key'),
-      })),
-    )
+    .onConflict((conflict) => conflict.column('id').doUpdateSet(renewed))
     .execute()
   return true
 }
@@ -238,13 +240,7 @@ async function saveGrant(db: Db, sealer: Sealer, grant: NewOAuthGrant): Promise<
       last_used_at: null,
       ...sealOAuthPayload(sealer, 'oauth_grants', grant.id, grant.payload),
     })
-    .onConflict((conflict) =>
-      conflict.column('id').doUpdateSet((set) => ({
-        expires_at: set.ref('excluded.expires_at'),
-        payload: set.ref('excluded.payload'),
-        payload_key: set.ref('excluded.payload_key'),
-      })),
-    )
+    .onConflict((conflict) => conflict.column('id').doUpdateSet(renewed))
     .execute()
   return true
 }

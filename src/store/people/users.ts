@@ -3,13 +3,13 @@
  * the user or adds anything to them. It ends with deleting the row; keys, logins, connections and accounts
  * are deleted by foreign key, the audit stays. What a plan allows is not decided here.
  */
-import { type CompiledQuery, sql } from 'kysely'
+import { type CompiledQuery, sql, type UpdateObject } from 'kysely'
 import { comparableEmails, tidyEmail } from '#contract/email.ts'
 import { newId, parseUuid, type UserId } from '#kernel/ids.ts'
 import { inBatches } from '../engine/batches.ts'
 import type { Engine, RepositoryOptions, Write } from '../engine/engine.ts'
 import { findFirst, hasChanged } from '../engine/rows.ts'
-import { type Db, isBefore, moment, momentOrNull } from '../engine/tables.ts'
+import { type Db, isBefore, moment, momentOrNull, type Tables } from '../engine/tables.ts'
 import { OwnerGoneError } from '../failure.ts'
 import type { NewUser, PlanRow, UserRow, UserStore } from '../ports/users.ts'
 import { readStandings } from './user-standings.ts'
@@ -110,54 +110,21 @@ function makeChanges(
 > {
   return {
     create: (user) => write((tx, touched) => createUser(tx, user, touched)),
-    setPlan(id, plan) {
-      return write(async (tx, touched) => {
-        const row = await tx
-          .updateTable('users')
-          .set(planColumns(plan))
-          .where('id', '=', id)
-          .where('deleting_at', 'is', null)
-          .returning(columns)
-          .executeTakeFirst()
-        if (row === undefined) return null
-        touched(id)
+    setPlan: (id, plan) =>
+      write(async (tx, touched) => {
+        const row = await update(tx, id, planColumns(plan))
+        if (row !== null) touched(id)
         return row
-      })
-    },
-    async setName(id, name) {
-      return findFirst(
-        engine.db
-          .updateTable('users')
-          .set({ name })
-          .where('id', '=', id)
-          .where('deleting_at', 'is', null)
-          .returning(columns),
-      )
-    },
-    async setShowsBalances(id, showsBalances) {
-      return findFirst(
-        engine.db
-          .updateTable('users')
-          .set({ show_balances: showsBalances })
-          .where('id', '=', id)
-          .where('deleting_at', 'is', null)
-          .returning(columns),
-      )
-    },
-    setTimezone(id, timezone) {
-      return write(async (tx, touched) => {
-        const row = await tx
-          .updateTable('users')
-          .set((set) => ({ timezone, epoch: set('epoch', '+', 1) }))
-          .where('id', '=', id)
-          .where('deleting_at', 'is', null)
-          .returning(columns)
-          .executeTakeFirst()
-        if (row === undefined) return null
-        touched(id)
+      }),
+    setName: (id, name) => update(engine.db, id, { name }),
+    setShowsBalances: (id, showsBalances) =>
+      update(engine.db, id, { show_balances: showsBalances }),
+    setTimezone: (id, timezone) =>
+      write(async (tx, touched) => {
+        const row = await update(tx, id, { timezone, epoch: sql<number>`epoch + 1` })
+        if (row !== null) touched(id)
         return row
-      })
-    },
+      }),
     confirmEmail: (id, at) => confirmEmail(engine.db, id, at),
     outdate: (id) =>
       write(async (tx, touched) => {
@@ -165,6 +132,22 @@ function makeChanges(
         touched(id)
       }),
   }
+}
+
+/** The row as it is then; null: there is no such user, or they are being deleted. */
+function update(
+  db: Db,
+  id: UserId,
+  values: UpdateObject<Tables, 'users'>,
+): Promise<UserRow | null> {
+  return findFirst(
+    db
+      .updateTable('users')
+      .set(values)
+      .where('id', '=', id)
+      .where('deleting_at', 'is', null)
+      .returning(columns),
+  )
 }
 
 async function confirmEmail(db: Db, id: UserId, at: number): Promise<boolean> {
