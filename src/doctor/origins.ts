@@ -3,7 +3,9 @@
  * Many networks do not let a machine reach its own public address, so no answer is a warning; an answer of
  * another service is an error.
  */
+
 import type { Origins } from '#contract/origins.ts'
+import { isRecord } from '#kernel/json.ts'
 import { type Check, type Finding, fault, ok, warning } from './finding.ts'
 
 /** A path below an origin, and a value that only this service answers there. */
@@ -80,10 +82,6 @@ async function readRecord(response: Response): Promise<Readonly<Record<string, u
     // The answer of another service: its content does not matter.
     return {}
   }
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** The code of the network or certificate error; the message of `fetch` itself does not name the cause. */

@@ -63,3 +63,14 @@ export function toExactInteger(value: bigint): unknown {
 
 // The compiler does not know the method yet.
 const withRawText = JSON as typeof JSON & { rawJSON(text: string): unknown }
+
+/** True for a JSON object: not null, not a list, not the source text of a number. */
+export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null) return false
+  return !Array.isArray(value) && !(value instanceof NumberText)
+}
+
+/** A field of a value that may be anything; undefined when there is none. */
+export function readField(value: unknown, key: string): unknown {
+  return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined
+}

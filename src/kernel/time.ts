@@ -166,6 +166,9 @@ export function toIso(ms: Millis): string {
   return new Date(ms).toISOString()
 }
 
+/** As `toIso`; null where there is no instant. */
+export const toIsoOrNull = (ms: Millis | null): string | null => (ms === null ? null : toIso(ms))
+
 /** One time zone with its table of offsets; `getZone` makes it once per zone. */
 export interface Zone {
   readonly id: string

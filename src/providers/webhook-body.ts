@@ -2,7 +2,9 @@
  * What the webhooks of every provider have in common: signatures compared in constant time, bodies read as
  * one JSON object. It knows no provider and no event.
  */
+
 import { hash, timingSafeEqual } from 'node:crypto'
+import { isRecord } from '#kernel/json.ts'
 
 export type WebhookFields = Readonly<Record<string, unknown>>
 
@@ -40,8 +42,7 @@ export function readWebhookFields(text: string): WebhookFields | null {
 
 /** The value as an object with fields; null for anything else. */
 export function toFields(value: unknown): WebhookFields | null {
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-  return isObject ? { ...value } : null
+  return isRecord(value) ? { ...value } : null
 }
 
 /** A text of 1 to 256 characters; null for anything else. */

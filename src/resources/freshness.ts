@@ -7,7 +7,7 @@ import type { Caller } from '#auth/caller.ts'
 import { hasKeyScope } from '#contract/reach.ts'
 import type { Freshness } from '#contract/resources.ts'
 import type { ConnectionId } from '#kernel/ids.ts'
-import { type Millis, toIso } from '#kernel/time.ts'
+import { type Millis, toIsoOrNull } from '#kernel/time.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { SyncRunRow, SyncState } from '#store/ports/syncs.ts'
 import { reportedTime } from './data-age.ts'
@@ -82,5 +82,3 @@ function toFailure(
   const { code, message } = failure
   return { failedAt: toIsoOrNull(endedAt ?? startedAt ?? null), error: { code, message } }
 }
-
-const toIsoOrNull = (ms: Millis | null): string | null => (ms === null ? null : toIso(ms))

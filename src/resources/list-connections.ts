@@ -4,7 +4,7 @@ import type { listConnections } from '#contract/operations.ts'
 import { findReachable } from '#contract/reach.ts'
 import type { Connection } from '#contract/resources.ts'
 import { hideNumberShapes } from '#kernel/account-numbers.ts'
-import { toIso } from '#kernel/time.ts'
+import { toIso, toIsoOrNull } from '#kernel/time.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import { readFreshness } from './freshness.ts'
 import { type ReadContext, type ReadOptions, type ReadResult, whole } from './read-context.ts'
@@ -40,7 +40,7 @@ export function toConnection(row: ConnectionRow): Connection | null {
     institutionName: hideNumberShapes(row.institutionName),
     institutionLogo: row.institutionLogo,
     status: row.status,
-    lastRefreshedAt: row.lastRefreshedAt === null ? null : toIso(row.lastRefreshedAt),
+    lastRefreshedAt: toIsoOrNull(row.lastRefreshedAt),
     createdAt: toIso(row.createdAt),
   }
 }

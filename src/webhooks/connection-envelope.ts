@@ -5,7 +5,7 @@
 import { apiVersion, type ConnectionEvent, type ConnectionEventType } from '#contract/events.ts'
 import { hideNumberShapes } from '#kernel/account-numbers.ts'
 import { type ConnectionId, type EventId, newTimedId, type UserId } from '#kernel/ids.ts'
-import { type Millis, toIso } from '#kernel/time.ts'
+import { type Millis, toIso, toIsoOrNull } from '#kernel/time.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import type { ChangedConnection } from '#store/ports/connection-events.ts'
 import type { NewEvent } from '#store/ports/events.ts'
@@ -51,7 +51,7 @@ export function toConnectionEvent(row: ChangedConnection): ConnectionEvent {
     institution_name: hideNumberShapes(row.institutionName),
     institution_logo: row.institutionLogo,
     status: row.status,
-    last_refreshed_at: row.lastRefreshedAt === null ? null : toIso(row.lastRefreshedAt),
+    last_refreshed_at: toIsoOrNull(row.lastRefreshedAt),
     created_at: toIso(row.createdAt),
   }
 }

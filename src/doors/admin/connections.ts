@@ -2,12 +2,13 @@
  * Connections in the admin API: adopt consents, list, refresh, remove. The actions are those of the
  * connections room; the public form of a connection is the contract's.
  */
+
 import { type ConnectionOverview, readOverview } from '#connections/overview.ts'
 import { byOperator } from '#contract/actor.ts'
 import { ApiError } from '#contract/errors.ts'
+import { toIsoOrNull } from '#kernel/time.ts'
 import { toConnection } from '#resources/list-connections.ts'
 import type { AdminHandlers } from './handler.ts'
-import { toIsoOrNull } from './moment.ts'
 import type { AdminDoorOptions } from './options.ts'
 import { connectionNotFound, findUser } from './subjects.ts'
 import type { connectionCalls } from './table/connections.ts'

@@ -1,9 +1,8 @@
 /** API keys in the admin API. A key appears only in the answer that creates it. */
 import { toKeyStatus } from '#auth/keys.ts'
 import { byOperator } from '#contract/actor.ts'
-import { toIso } from '#kernel/time.ts'
+import { toIso, toIsoOrNull } from '#kernel/time.ts'
 import type { AdminHandlers } from './handler.ts'
-import { toIsoOrNull } from './moment.ts'
 import type { AdminDoorOptions } from './options.ts'
 import { findUser } from './subjects.ts'
 import type { keyCalls } from './table/keys.ts'

@@ -1,10 +1,9 @@
 /** Programs that read SimpleFIN in the admin API. A setup token appears only in the answer that makes it. */
 import { toProgramStatus } from '#auth/programs/status.ts'
 import { byOperator } from '#contract/actor.ts'
-import { toIso } from '#kernel/time.ts'
+import { toIso, toIsoOrNull } from '#kernel/time.ts'
 import { toSetupToken } from '../simplefin-access.ts'
 import type { AdminHandlers } from './handler.ts'
-import { toIsoOrNull } from './moment.ts'
 import type { AdminDoorOptions } from './options.ts'
 import { findUser } from './subjects.ts'
 import type { programCalls } from './table/programs.ts'

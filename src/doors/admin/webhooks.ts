@@ -4,11 +4,10 @@
  */
 import { byOperator } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
-import { toIso } from '#kernel/time.ts'
+import { toIso, toIsoOrNull } from '#kernel/time.ts'
 import type { DeliveryRow } from '#store/ports/deliveries.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
 import type { AdminHandlers } from './handler.ts'
-import { toIsoOrNull } from './moment.ts'
 import type { AdminDoorOptions } from './options.ts'
 import { toPage } from './paging.ts'
 import { findUser } from './subjects.ts'

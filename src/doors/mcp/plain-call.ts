@@ -4,6 +4,7 @@
  * library judges it: other methods, batches, unknown tools, further members, headers that disagree with the
  * body.
  */
+
 import type { IncomingHttpHeaders } from 'node:http'
 import {
   CLIENT_CAPABILITIES_META_KEY,
@@ -14,6 +15,7 @@ import {
 } from '@modelcontextprotocol/server'
 import { LRUCache } from 'lru-cache'
 import { listTools, type ToolOperation, toolNameOf } from '#contract/tool-descriptions.ts'
+import { isRecord } from '#kernel/json.ts'
 import type { Era } from './checked-server.ts'
 
 export interface PlainCall {
@@ -73,7 +75,7 @@ export function makeReadPlainCall(hasExtraTools = false): ReadPlainCall {
   ): Era | null {
     const version = headers['mcp-protocol-version']
     const { _meta: meta } = params
-    if (meta !== undefined && !(isObject(meta) && hasProperToken(meta))) return null
+    if (meta !== undefined && !(isRecord(meta) && hasProperToken(meta))) return null
     if (version === undefined || (typeof version === 'string' && earlier.has(version))) {
       return meta === undefined || hasNoReservedName(meta) ? '2025' : null
     }
@@ -85,20 +87,16 @@ export function makeReadPlainCall(hasExtraTools = false): ReadPlainCall {
   }
 
   return (headers, message) => {
-    if (!isObject(message) || !hasOnly(message, memberNames)) return null
+    if (!isRecord(message) || !hasOnly(message, memberNames)) return null
     const { jsonrpc, id, method, params } = message
     if (jsonrpc !== '2.0' || method !== 'tools/call' || !isId(id)) return null
-    if (!isObject(params) || !hasOnly(params, paramNames)) return null
+    if (!isRecord(params) || !hasOnly(params, paramNames)) return null
     const { name, arguments: given = {} } = params
     const operation = typeof name === 'string' ? byName.get(name) : undefined
-    if (operation === undefined || !isObject(given)) return null
+    if (operation === undefined || !isRecord(given)) return null
     const era = eraOf(headers, message, params)
     return era === null ? null : { id, era, operation, given }
   }
-}
-
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** A text or a whole number (MCP, RequestId and ProgressToken). */

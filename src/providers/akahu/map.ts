@@ -11,7 +11,7 @@ import {
   roundHalfEven,
 } from '#kernel/decimal.ts'
 import { upstreamId } from '#kernel/ids.ts'
-import { NumberText } from '#kernel/json.ts'
+import { NumberText, readField } from '#kernel/json.ts'
 import { currencyDigits, parseCurrency } from '#kernel/money.ts'
 import { type Micros, parseInstant, toIso, toMillis } from '#kernel/time.ts'
 import { hideNumbers } from '../account-number.ts'
@@ -241,10 +241,6 @@ function toCategory(row: WireRow, amount: Decimal, note: Note): Transaction['cat
   if (!isKnownCode(code)) note('unknown category')
   const group = readText(readField(readField(category, 'groups'), 'personal_finance'), 'name')
   return fromNzfcc({ code, group })
-}
-
-function readField(value: unknown, key: string): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined
 }
 
 /** A text that is present and not empty, otherwise null. */

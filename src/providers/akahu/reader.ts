@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { hash } from 'node:crypto'
-import { makeNumberQuoter, parseExactJson } from '#kernel/json.ts'
+import { isRecord, makeNumberQuoter, parseExactJson } from '#kernel/json.ts'
 import { addMicros, type Micros, toIso, toMicros, toMillis } from '#kernel/time.ts'
 import { UpstreamError } from '../failure.ts'
 import type {
@@ -203,14 +203,10 @@ export function readEnvelope(
   } catch (cause) {
     throw malformed('a page is not JSON', cause)
   }
-  if (!isRow(parsed) || parsed.success !== true || !Array.isArray(parsed.items)) {
+  if (!isRecord(parsed) || parsed.success !== true || !Array.isArray(parsed.items)) {
     throw malformed('a page has no list of transactions')
   }
   const rows: readonly unknown[] = parsed.items
-  if (!rows.every(isRow)) throw malformed('a transaction is not an object')
+  if (!rows.every(isRecord)) throw malformed('a transaction is not an object')
   return { rows, cursor: parsed.cursor }
-}
-
-function isRow(value: unknown): value is WireRow {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

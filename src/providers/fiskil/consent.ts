@@ -6,8 +6,9 @@
 
 import type { ConnectionStatus } from '#contract/resources.ts'
 import { upstreamId } from '#kernel/ids.ts'
+import { isRecord } from '#kernel/json.ts'
 import type { Clock } from '#kernel/time.ts'
-import { parseInstant, toIso } from '#kernel/time.ts'
+import { parseInstant, toIsoOrNull } from '#kernel/time.ts'
 import { hideNumbers } from '../account-number.ts'
 import { consentGone, UpstreamError } from '../failure.ts'
 import type {
@@ -21,7 +22,7 @@ import type {
 } from '../port.ts'
 import type { FiskilClient } from './client.ts'
 import { malformed, refusalCode } from './failures.ts'
-import { isRecord, readExactJson, readJson } from './lists.ts'
+import { readExactJson, readJson } from './lists.ts'
 import {
   Consent,
   FiskilAccount,
@@ -70,7 +71,7 @@ export async function discoverConnections(
       status,
       // Fiskil does not report when it synced.
       lastRefreshedAt: null,
-      consentExpiresAt: endsAt === null ? null : toIso(endsAt),
+      consentExpiresAt: toIsoOrNull(endsAt),
       // Fiskil lists no accounts of a lost consentor in the first minutes of one; the stored ones stay.
       accounts: own.size === 0 ? null : [...own.values()],
     }

@@ -2,11 +2,11 @@
  * The fields of a Fiskil transaction that only events contain (docs/providers/fiskil.md, Transactions in
  * events). Pure; it reads no amount and no account number.
  */
+import { isRecord } from '#kernel/json.ts'
 import { parseCurrency } from '#kernel/money.ts'
 import { parseDay, parseInstant } from '#kernel/time.ts'
 import type { AccountRef, TransactionDetails } from '../port.ts'
 import type { PendingDetails } from '../row-details.ts'
-import { isRecord } from './lists.ts'
 import { type Row, readText, unreadable } from './row.ts'
 
 /**

@@ -3,7 +3,7 @@
  * cursor taken from `links.next`. The link itself is never followed, so that a token is only sent to the
  * configured base address.
  */
-import { NumberText, parseExactJson } from '#kernel/json.ts'
+import { isRecord, parseExactJson } from '#kernel/json.ts'
 import { malformed } from './failures.ts'
 
 export interface ListPage {
@@ -64,10 +64,4 @@ function readCursor(links: unknown, base: URL): string | null {
     throw malformed('links.next has no readable page[after]')
   }
   return cursor
-}
-
-/** True for a JSON object: not null, not a list, not the source text of a number. */
-export function isRecord(value: unknown): value is Record<string, unknown> {
-  if (typeof value !== 'object' || value === null) return false
-  return !Array.isArray(value) && !(value instanceof NumberText)
 }

@@ -2,9 +2,11 @@
  * One page of Fiskil transactions: parsed once, checked row by row, mapped only when requested. It decides
  * which rows belong to the connection, which are wanted and their time; it knows no windows and no ceilings.
  */
+
 import type { CategoryKey } from '#contract/categories.ts'
 import type { Transaction } from '#contract/resources.ts'
 import { isNegative } from '#kernel/decimal.ts'
+import { isRecord } from '#kernel/json.ts'
 import { type Micros, parseDay, parseInstant } from '#kernel/time.ts'
 import { earliestZone, timeOfDay, timeOfInstant } from '../day-time.ts'
 import type { AccountRef, PageCursor, RowsQuery, TransactionPage } from '../port.ts'
@@ -12,7 +14,7 @@ import type { RowDates, RowFrame } from '../row-details.ts'
 import { toCategoryKey } from './categories.ts'
 import { toDetails } from './details.ts'
 import { malformed } from './failures.ts'
-import { isRecord, readExactJson, readJson, readListPage } from './lists.ts'
+import { readExactJson, readJson, readListPage } from './lists.ts'
 import { readAmount } from './map.ts'
 import { type Row, readText, unreadable } from './row.ts'
 

@@ -3,12 +3,14 @@
  * keep every digit and nothing is divided. A position without units is unreadable, never left out (readings
  * R23, R24b).
  */
+
 import type { Holding } from '#contract/resources.ts'
 import { type Decimal, multiply, parseDecimal, subtract } from '#kernel/decimal.ts'
+import { isRecord } from '#kernel/json.ts'
 import type { AccountRef } from '../port.ts'
 import { malformed } from './failures.ts'
 import { defaultCurrency, parseCode } from './map-connection.ts'
-import { isRow, type Row, readDecimal, readPart, readText } from './numbers.ts'
+import { type Row, readDecimal, readPart, readText } from './numbers.ts'
 
 const one = parseDecimal('1')
 
@@ -40,7 +42,7 @@ export function toHoldings(
 }
 
 function toHolding(row: unknown, account: AccountRef, onOddity: (what: string) => void): Holding {
-  if (!isRow(row)) throw malformed('a position is not an object')
+  if (!isRecord(row)) throw malformed('a position is not an object')
   const instrument = readPart(row, 'instrument')
   if (instrument === null) throw malformed('a position has no instrument')
   const instrumentId = readText(instrument, 'id')

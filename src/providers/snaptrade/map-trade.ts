@@ -2,14 +2,16 @@
  * Maps SnapTrade's activities to trades (docs/providers/snaptrade.md, Mapping). Pure. Signs are kept as
  * received (reading R24b); a null amount becomes zero and is never computed.
  */
+
 import type { Trade, TradeType } from '#contract/resources.ts'
 import { parseDecimal, zero } from '#kernel/decimal.ts'
+import { isRecord } from '#kernel/json.ts'
 import { type Micros, parseDay, parseInstant, toIso, toMillis, type Zone } from '#kernel/time.ts'
 import { UpstreamError } from '../failure.ts'
 import type { AccountRef } from '../port.ts'
 import { malformed } from './failures.ts'
 import { defaultCurrency, parseCode } from './map-connection.ts'
-import { isRow, numberText, type Row, readDecimal, readPart, readText } from './numbers.ts'
+import { numberText, type Row, readDecimal, readPart, readText } from './numbers.ts'
 
 const tradeTypes: Readonly<Record<string, TradeType>> = {
   BUY: 'buy',
@@ -85,7 +87,7 @@ export type ParseTime = (text: string) => TradeTime | null
 
 /** The row itself; throws `malformed` for anything but an object. */
 export function readActivity(row: unknown): Row {
-  if (!isRow(row)) throw malformed('an activity is not an object')
+  if (!isRecord(row)) throw malformed('an activity is not an object')
   return row
 }
 

@@ -3,7 +3,7 @@
  * JSON numbers (activities) or decimal strings (positions), now or after a change on its side.
  */
 import { type Decimal, parseDecimal } from '#kernel/decimal.ts'
-import { makeNumberQuoter, NumberText, parseExactJson } from '#kernel/json.ts'
+import { isRecord, makeNumberQuoter, NumberText, parseExactJson } from '#kernel/json.ts'
 import { decode, parseJson } from './body.ts'
 import { malformed } from './failures.ts'
 
@@ -29,21 +29,16 @@ export function readRows(body: Uint8Array, name: string): RowList {
 
 /** The rows under `name`; throws `malformed` where there is no such list. */
 export function findRows(value: unknown, name: string): RowList {
-  const rows = isRow(value) ? value[name] : undefined
-  if (!isRow(value) || !Array.isArray(rows)) throw malformed(`the body has no list "${name}"`)
+  const rows = isRecord(value) ? value[name] : undefined
+  if (!isRecord(value) || !Array.isArray(rows)) throw malformed(`the body has no list "${name}"`)
   return { rows, envelope: value }
 }
 
 function hasFloat(row: unknown): boolean {
-  if (!isRow(row)) return false
+  if (!isRecord(row)) return false
   for (const key of keys) if (typeof row[key] === 'number') return true
   const instrument = row.instrument
-  return isRow(instrument) && typeof instrument.multiplier === 'number'
-}
-
-export function isRow(value: unknown): value is Row {
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-  return isObject && !(value instanceof NumberText)
+  return isRecord(instrument) && typeof instrument.multiplier === 'number'
 }
 
 /** The text of a number as received; null when absent. Other types are returned as JSON text. */
@@ -75,7 +70,7 @@ export function readText(row: Row, key: string): string | null {
 export function readPart(row: Row, key: string): Row | null {
   const value = row[key]
   if (value === undefined || value === null) return null
-  if (!isRow(value)) throw malformed(`a row's ${key} is not an object`)
+  if (!isRecord(value)) throw malformed(`a row's ${key} is not an object`)
   return value
 }
 

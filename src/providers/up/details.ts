@@ -1,8 +1,9 @@
 /** The fields of an Up transaction that events alone have (docs/providers/up.md, Transactions in events). */
+import { readField } from '#kernel/json.ts'
 import { parseInstant } from '#kernel/time.ts'
 import type { TransactionDetails } from '../port.ts'
 import { malformed } from './failures.ts'
-import { readField, type WireRow } from './lists.ts'
+import type { WireRow } from './lists.ts'
 import { readAmount, readText, statusOf, timeOf } from './map.ts'
 
 /** @throws UpstreamError `malformed` where a field cannot be read (reading R23). */

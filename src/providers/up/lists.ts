@@ -2,6 +2,7 @@
  * Up's lists: `{data, links: {prev, next}}`. Of a link only the cursor is used and the link itself is never
  * followed, so that a token is only sent to the configured base address.
  */
+import { isRecord, readField } from '#kernel/json.ts'
 import type { CallContext } from '../port.ts'
 import type { UpClient, UpRequest } from './client.ts'
 import { malformed } from './failures.ts'
@@ -96,18 +97,9 @@ export interface ListReading {
   readonly parse: (text: string) => unknown
 }
 
-export function isRecord(value: unknown): value is WireRow {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 /** Up's ids are UUIDs. Others are accepted as far as every store and every path can hold them. */
 export function isStorableId(id: unknown): id is string {
   return typeof id === 'string' && /^[\x21-\x7e]{1,200}$/.test(id)
-}
-
-/** A field of a value that may be anything; undefined when there is none. */
-export function readField(value: unknown, key: string): unknown {
-  return typeof value === 'object' && value !== null ? Reflect.get(value, key) : undefined
 }
 
 /** The id of a related resource; null where the relationship is empty. @throws UpstreamError `malformed` */

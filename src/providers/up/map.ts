@@ -2,9 +2,11 @@
  * Maps Up's shapes to the contract's: accounts, the connection, balances and transactions. Pure: no I/O, no
  * clock. Amounts stay exact throughout.
  */
+
 import type { AccountType, Balance, Transaction } from '#contract/resources.ts'
 import { add, type Decimal, isNegative, subtract, zero } from '#kernel/decimal.ts'
 import { upstreamId } from '#kernel/ids.ts'
+import { readField } from '#kernel/json.ts'
 import { type Micros, parseInstant, type Zone } from '#kernel/time.ts'
 import { hideNumbers } from '../account-number.ts'
 import type { AccountRef, DiscoveredAccount, DiscoveredConnection } from '../port.ts'
@@ -12,7 +14,7 @@ import { type RowSettling, untoldDates } from '../row-details.ts'
 import { toShownText } from '../shown-text.ts'
 import { toCategoryKey } from './categories.ts'
 import { malformed } from './failures.ts'
-import { isStorableId, readField, readRelated, type WireRow } from './lists.ts'
+import { isStorableId, readRelated, type WireRow } from './lists.ts'
 import { type Money, readMoney } from './money.ts'
 
 /** Reports a value that is not in the known lists, without its row. */

@@ -3,9 +3,8 @@
  * the minor unit. One proves the other: where they disagree, neither is used (reading R24).
  */
 import { compare, type Decimal, fromScaled, parseDecimal } from '#kernel/decimal.ts'
-import { NumberText } from '#kernel/json.ts'
+import { NumberText, readField } from '#kernel/json.ts'
 import { currencyDigits, parseCurrency } from '#kernel/money.ts'
-import { readField } from './lists.ts'
 
 export interface Money {
   readonly amount: Decimal

@@ -3,7 +3,7 @@
  * connections with their accounts, keys, programs, endpoints, consumers, agents and the activity. It holds no
  * secret and no money: secrets are stored as hashes or sealed, and money is not stored.
  */
-import { toIso } from '#kernel/time.ts'
+import { toIso, toIsoOrNull } from '#kernel/time.ts'
 import type { AuditRow } from '#store/ports/audit.ts'
 import type { UserRow } from '#store/ports/users.ts'
 import type { PagesContext } from '../context.ts'
@@ -11,8 +11,6 @@ import type { PagesContext } from '../context.ts'
 /** Entries of the activity, the newest ones; the file says where there is more. */
 export const maxActivity = 20_000
 const pageRows = 500
-
-const iso = (at: number | null): string | null => (at === null ? null : toIso(at))
 
 /** The audit of a person, newest first, at most `maxActivity` entries. */
 export async function readActivity(
@@ -54,10 +52,10 @@ async function describeAccount({ store, sessions }: PagesContext, user: UserRow)
     timezone: user.timezone,
     plan: user.plan,
     createdAt: toIso(user.createdAt),
-    emailConfirmedAt: iso(user.emailConfirmedAt),
+    emailConfirmedAt: toIsoOrNull(user.emailConfirmedAt),
     secondFactor: hasSecondFactor,
     passkeys: (await store.passkeys.list(user.id)).map(({ name, createdAt, lastUsedAt }) => {
-      return { name, createdAt: toIso(createdAt), lastUsedAt: iso(lastUsedAt) }
+      return { name, createdAt: toIso(createdAt), lastUsedAt: toIsoOrNull(lastUsedAt) }
     }),
     sessions: (await sessions.list(user.id)).map(({ agent, address, createdAt, lastSeenAt }) => {
       return { agent, address, createdAt: toIso(createdAt), lastSeenAt: toIso(lastSeenAt) }
@@ -75,8 +73,8 @@ async function describeConnections({ store }: PagesContext, { id }: UserRow) {
     label: row.label,
     status: row.status,
     createdAt: toIso(row.createdAt),
-    lastRefreshedAt: iso(row.lastRefreshedAt),
-    consentExpiresAt: iso(row.consentExpiresAt),
+    lastRefreshedAt: toIsoOrNull(row.lastRefreshedAt),
+    consentExpiresAt: toIsoOrNull(row.consentExpiresAt),
     accounts: accounts
       .filter(({ connectionId }) => connectionId === row.id)
       .map(({ id: accountId, name, type, accountNumber, currency }) => {
@@ -93,18 +91,18 @@ async function describeAccess({ store, agents }: PagesContext, { id }: UserRow) 
       name: key.name,
       prefix: key.prefix,
       createdAt: toIso(key.createdAt),
-      expiresAt: iso(key.expiresAt),
-      revokedAt: iso(key.revokedAt),
-      lastUsedAt: iso(key.lastUsedAt),
+      expiresAt: toIsoOrNull(key.expiresAt),
+      revokedAt: toIsoOrNull(key.revokedAt),
+      lastUsedAt: toIsoOrNull(key.lastUsedAt),
     })),
     programs: (await store.programs.list(id)).map((program) => ({
       id: program.id,
       name: program.name,
       connections: program.connections,
       createdAt: toIso(program.createdAt),
-      claimedAt: iso(program.claimedAt),
-      revokedAt: iso(program.revokedAt),
-      lastUsedAt: iso(program.lastUsedAt),
+      claimedAt: toIsoOrNull(program.claimedAt),
+      revokedAt: toIsoOrNull(program.revokedAt),
+      lastUsedAt: toIsoOrNull(program.lastUsedAt),
     })),
     endpoints: (await store.endpoints.list(id)).map((endpoint) => ({
       id: endpoint.id,
@@ -127,7 +125,7 @@ async function describeAccess({ store, agents }: PagesContext, { id }: UserRow) 
       scopes: agent.scopes,
       connections: agent.connections,
       connectedAt: toIso(agent.connectedAt),
-      lastUsedAt: iso(agent.lastUsedAt),
+      lastUsedAt: toIsoOrNull(agent.lastUsedAt),
     })),
   }
 }
