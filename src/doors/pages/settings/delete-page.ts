@@ -21,7 +21,7 @@ ${
   connections.length > 0 &&
   html`<p>These connections end:</p>
 <ul>${connections.map(({ name, accounts }) => html`<li><strong class="foreign">${name}</strong>${accounts !== '' && `: ${accounts}`}</li>`)}</ul>
-<p>The providers are asked to end the consents that you gave there; a key of your own is only forgotten here.</p>`
+<p>The providers are asked to end the consents that you gave there, which can take a minute; a key of your own is only forgotten here.</p>`
 }
 <p>Only the record of what was done stays with the operator, without your name.</p>`,
     path: '/settings/delete',

@@ -18,8 +18,10 @@ const afterwards = '/deleted'
 const maxListed = 20
 const maxNameLength = 60
 
+const endsInOrder = ['open', 'forgotten', 'ended'] as const satisfies readonly ConnectionEnd[]
+
 const Report = z.strictObject({
-  ends: z.array(z.strictObject({ name: z.string(), end: z.enum(['ended', 'open', 'forgotten']) })),
+  ends: z.array(z.strictObject({ name: z.string(), end: z.enum(endsInOrder) })),
   more: z.int(),
 })
 type Report = z.infer<typeof Report>
@@ -67,12 +69,12 @@ async function deleteAccount(context: PagesContext, turn: FormTurn): Promise<Fas
   if (!isDone) return reply.redirect('/', 303)
   const endOf = (row: ConnectionRow): ConnectionEnd =>
     own.has(row.id) ? 'forgotten' : ended.has(row.id) ? 'ended' : 'open'
-  const listed = rows.slice(0, maxListed)
-  const ends = listed.map((row) => ({
-    name: row.institutionName.slice(0, maxNameLength),
-    end: endOf(row),
-  }))
-  const report: Report = { ends, more: rows.length - listed.length }
+  const ends = rows
+    .map((row) => ({ name: row.institutionName.slice(0, maxNameLength), end: endOf(row) }))
+    // What is left for the person to end is never among those that are not listed.
+    .toSorted((one, other) => endsInOrder.indexOf(one.end) - endsInOrder.indexOf(other.end))
+    .slice(0, maxListed)
+  const report: Report = { ends, more: rows.length - ends.length }
   const binding = { id: formTokenOf(cookies.visitor(request, reply)) }
   shownOnce.put(reply, binding, afterwards, { id: 'deleted', secret: JSON.stringify(report) })
   return reply.redirect(afterwards, 303)
