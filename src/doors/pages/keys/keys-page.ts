@@ -107,7 +107,6 @@ function renderTable(label: string, keys: readonly KeyRow[], options: KeysOption
       },
       {
         name: 'Sees',
-        className: 'answer',
         show: (key) => describeLimits(key, options),
       },
       { name: 'Created', show: ({ createdAt }) => renderMoment(createdAt, zone) },

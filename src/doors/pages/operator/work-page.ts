@@ -26,15 +26,11 @@ export function renderProviders(rows: readonly ProviderRow[]): Html {
 ${table<ProviderRow>(
   'Providers',
   [
-    { name: 'Provider', show: ({ provider }) => factsOf(provider).name },
     {
-      name: 'Health',
-      className: 'answer',
-      show: ({ findings }) =>
-        findings.map(
-          ({ status, message }) =>
-            html`<span class="place">${highlight(status === 'error', foreignText(message, 300))}</span>`,
-        ),
+      name: 'Provider',
+      className: 'finding',
+      show: ({ provider, findings }) =>
+        html`<strong>${factsOf(provider).name}</strong>${findings.map(({ status, message }) => html` <small class="place">${highlight(status === 'error', foreignText(message, 300))}</small>`)}`,
     },
     { name: 'Breakers now', className: 'roomy', show: ({ standing }) => renderBreakers(standing) },
     { name: 'Budget now', className: 'roomy', show: renderBudget },
