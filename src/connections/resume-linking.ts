@@ -46,9 +46,10 @@ interface Look {
 
 function lookAgain(options: ActionOptions, by: By<Person>, { row, stop }: Look): Promise<void> {
   return options.queue.take(row.userId, async () => {
-    const open = await findOpen(options, await options.store.linkings.find(row.id))
+    const current = await options.store.linkings.find(row.id)
+    const open = await findOpen(options, current)
     if (open === null) return
-    if (open === 'without_login') {
+    if (open === 'without_login' || isLost(options, current)) {
       const failure = { reason: 'unavailable', code: 'interrupted' } as const
       return failLinking(options, by, { attempt: row, ...failure })
     }
@@ -57,6 +58,16 @@ function lookAgain(options: ActionOptions, by: By<Person>, { row, stop }: Look):
     if (allowed)
       await readConsents(options, by, open, limitTime(options, { priority: 'user', stop }))
   })
+}
+
+/**
+ * The return was to bring the login or its new secret, and the process that read it has ended: what the link
+ * was begun with, a renewal's former secret, says nothing of the new consent.
+ */
+function isLost({ adapters }: ActionOptions, row: LinkingRow | null): boolean {
+  if (row === null || row.outcome !== null) return false
+  const { linking } = adapters[row.provider] ?? {}
+  return linking !== undefined && linking.register === undefined
 }
 
 /**

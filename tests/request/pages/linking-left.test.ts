@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { request } from 'undici'
+import { hashState } from '#connections/linking-attempt.ts'
 import { byOperator } from '#contract/actor.ts'
 import type { Jar } from '#tests/support/jar.ts'
 import { type PagesWorld, type Person, startPages } from './world.ts'
@@ -32,7 +33,11 @@ async function visitor() {
 async function agree(jar: Jar): Promise<string> {
   const { hidden } = await jar.get(`/connections/new?provider=${provider}&country=FI`)
   const fields = { token: hidden.token ?? '', provider, country: 'FI', institution: bank }
-  const page = new URL((await jar.post('/connections/new', fields)).location ?? '')
+  return answerBank((await jar.post('/connections/new', fields)).location ?? '')
+}
+
+async function answerBank(address: string): Promise<string> {
+  const page = new URL(address)
   const authorization = page.searchParams.get('authorization') ?? ''
   const answer = await request(`${page.origin}${page.pathname}`, {
     method: 'POST',
@@ -115,4 +120,26 @@ test('a session of a link that waits ends with the account of its person', async
   emulator().clearFaults()
   await world.service.app.connections.deleteUser(byOperator, person.id)
   assert.deepEqual(statuses(), ['CLOSED'])
+})
+
+test('a renewal whose return was never read to its end has failed, although the former session still works', async () => {
+  const { person, jar } = await visitor()
+  await jar.get(await agree(jar))
+  const [row] = await rowsOf(person)
+  assert.ok(row !== undefined)
+  const path = `/connections/${row.id}`
+  const { hidden } = await jar.get(path)
+  const left = await jar.post(`${path}/reconnect`, { token: hidden.token ?? '' })
+  const back = await answerBank(left.location ?? '')
+  // As a process leaves it that ends while it exchanges the code.
+  const { store } = world.service.app
+  const id = hashState(new URLSearchParams(back.split('?')[1]).get('state') ?? '')
+  const { sessionId } = (await store.linkings.find(id)) ?? assert.fail('the link was begun')
+  const at = world.service.clock.now()
+  assert.ok(await store.linkings.claim(id, { sessionId, at }))
+  world.service.clock.advance(10 * minuteMs)
+  const waiting = await jar.get(back)
+  const end = await jar.get(waiting.location ?? '')
+  assert.match(end.text, /It did not work this time/)
+  assert.equal((await rowsOf(person))[0]?.status, 'active')
 })
