@@ -1,6 +1,7 @@
 /** Every row of a query, once, as syncs read it. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { toMicros } from '#kernel/time.ts'
 import type { RowPage } from '#providers/port.ts'
 import { aCall, makePagedWorld, type PagedRow, type Paging } from '#tests/support/paged.ts'
 import { makeRows } from '#tests/support/windows.ts'
@@ -86,4 +87,24 @@ test('pages that wait for others are 64 at most', async () => {
   await most.read()
   assert.equal(most.given.flat().length, 252)
   await assert.rejects(pages(64).read(), /endless/)
+})
+
+test('rows outside of the days are not given out', async () => {
+  const { world, given, read } = makeScene([makeRows(10)], 'after')
+  const window = { from: toMicros(0), to: toMicros(0) }
+  Object.assign(world.queries[0] ?? {}, { window })
+  await read()
+  assert.deepEqual(given.flat(), ['r 0 1'])
+})
+
+test('pages that do not end, and a taker that fails, end the reading with their error', async () => {
+  await assert.rejects(makeScene([makeRows(2001)], 'after', 1).read(), /endless/)
+  const { given, read } = makeScene([makeRows(9)], 'after')
+  let isFull = true
+  given.push = () => {
+    if (!isFull) return 0
+    isFull = false
+    return assert.fail('it is full')
+  }
+  await assert.rejects(read(), /it is full/)
 })
