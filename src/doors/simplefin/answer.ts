@@ -110,7 +110,7 @@ function toProblem(
     readonly names: ReadonlyMap<string, string>
   },
 ): readonly Problem[] {
-  if (problem.kind === 'note' || problem.kind === 'unknown') return [problem]
+  if (!('connectionId' in problem || 'account' in problem)) return [problem]
   if ('connectionId' in problem) {
     const institution = organizations.get(problem.connectionId)?.name
     return institution === undefined ? [] : [{ ...problem, institution }]

@@ -25,6 +25,8 @@ export type Problem =
     }
   /** What was asked for is no account that the program may see. */
   | { readonly kind: 'unknown'; readonly accountId: string }
+  /** Every connection that was chosen for the program has been removed. */
+  | { readonly kind: 'removed' }
   /** For the developer of the client. */
   | { readonly kind: 'note'; readonly text: string }
 
@@ -78,6 +80,11 @@ function sayProblem(problem: Problem): {
     case 'unknown': {
       const msg = 'An account is not there any more, or not for this program: choose it again'
       return { errors: [msg], listed: { code: 'act.failed', msg, account_id: problem.accountId } }
+    }
+    case 'removed': {
+      const msg =
+        'None of the connections of this program is there any more: create a new setup token'
+      return { errors: [msg], listed: { code: 'gen.', msg } }
     }
     default:
       return { errors: [], listed: { code: 'gen.api', msg: problem.text } }

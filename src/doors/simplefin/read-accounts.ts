@@ -58,7 +58,7 @@ export type RawProblem =
   | { readonly kind: 'reconnect' | 'unavailable'; readonly connectionId: string }
   | { readonly kind: 'account'; readonly account: Account }
   | { readonly kind: 'incomplete' | 'absent'; readonly account: Account; readonly what: string }
-  | Extract<Problem, { kind: 'note' | 'unknown' }>
+  | Extract<Problem, { kind: 'note' | 'unknown' | 'removed' }>
 
 /** Rows of one account in one answer. */
 const maxRows = 20_000
@@ -115,6 +115,9 @@ export async function readAccounts(options: ReadAccountsOptions): Promise<Accoun
     accounts,
     readings: readings.flat(),
     problems: [
+      ...(options.connections !== null && connections.length === 0
+        ? [{ kind: 'removed' } as const]
+        : []),
       ...[...(options.accounts ?? [])]
         .filter((id) => accounts.every((account) => account.id !== id))
         .map((accountId) => ({ kind: 'unknown', accountId }) as const),

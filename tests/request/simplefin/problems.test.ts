@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { byOperator } from '#contract/actor.ts'
 import { linkBroker, position } from '#tests/support/broker.ts'
 import { bind, openAccess, openWorld } from './world.ts'
 
@@ -100,4 +101,20 @@ test('an account of a broker that is not ready or not shared is named, and keeps
   )
   const alone = await world.accounts(access, `?account=${one?.id}`)
   assert.deepEqual([alone.accounts.length, alone.errors], [1, []])
+})
+
+test('a program whose chosen connections were all removed is told so, and no other program is', async (t) => {
+  const world = await openWorld(t, { providers: ['fiskil', 'akahu'] })
+  const { app } = world.service
+  const [first] = await app.store.connections.list(world.user.id)
+  assert(first !== undefined)
+  const narrow = await openAccess(world, { connections: [first.id] })
+  const wide = await openAccess(world)
+  assert.deepEqual((await world.accounts(narrow)).errors, [])
+  await app.connections.removeConnection(byOperator, first.id)
+  const answer = await world.accounts(narrow)
+  assert.deepEqual(answer.accounts, [])
+  const msg = 'None of the connections of this program is there any more: create a new setup token'
+  assert.deepEqual([answer.errors, answer.errlist], [[msg], [{ code: 'gen.', msg }]])
+  assert.deepEqual((await world.accounts(wide)).errors, [])
 })
