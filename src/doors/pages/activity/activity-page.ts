@@ -45,7 +45,7 @@ ${(older !== null || !isFirst) && html`<p>${!isFirst && html`<a href="${newest}"
 
 function renderFilter(about: ActivityKind | null): Html {
   const kinds = Object.entries(activityKinds)
-  return html`<form method="get" action="/activity" class="wishes">
+  return html`<form method="get" action="/activity" class="filters">
 <div><label for="about">About</label>
 <select id="about" name="about"><option value="">Everything</option>${kinds.map(([kind, { name }]) => html`<option value="${kind}"${kind === about && html` selected`}>${name}</option>`)}</select></div>
 <button type="submit" class="outline">Show</button>

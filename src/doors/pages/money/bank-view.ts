@@ -6,10 +6,10 @@ import { renderAmount } from './amounts.ts'
 import { renderForeign } from './parts.ts'
 import { renderBalances, renderFlows, renderParts } from './plots.ts'
 import type { MoneyReading, Rows } from './read-money.ts'
+import { chooseTransactions } from './row-filter.ts'
 import { renderCount, renderDownloads, renderMore } from './rows-frame.ts'
 import { computeBalances, labelOf, sumMonths, sumSpending } from './sums.ts'
 import type { MoneyViewOptions } from './view-options.ts'
-import { chooseTransactions } from './wishes.ts'
 import { describeFailure, renderTrouble } from './words.ts'
 
 type BankReading = Extract<MoneyReading, { readonly category: 'banking' }>
@@ -51,8 +51,8 @@ function renderPast(
 }
 
 function renderRows(options: MoneyViewOptions, rows: Rows<Transaction>): Html {
-  const { account, wishes } = options
-  const shown = chooseTransactions(rows.data, wishes)
+  const { account, filter } = options
+  const shown = chooseTransactions(rows.data, filter)
   return html`${renderCount(options, rows, shown.length)}
 ${shown.length > 0 && html`${renderTable(shown, account.currency)}`}
 ${renderMore(options, rows)}
@@ -60,11 +60,11 @@ ${renderDownloads(options)}`
 }
 
 function renderSums(
-  { account, wishes }: MoneyViewOptions,
+  { account, filter }: MoneyViewOptions,
   { data }: Rows<Transaction>,
 ): Html | null {
   const { currency } = account
-  const shown = chooseTransactions(data, wishes)
+  const shown = chooseTransactions(data, filter)
   if (shown.length === 0) return null
   const spending = sumSpending(shown)
   return html`<h2>In and out</h2>

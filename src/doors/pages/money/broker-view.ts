@@ -8,10 +8,10 @@ import { nameCurrency, renderAmount } from './amounts.ts'
 import { renderForeign } from './parts.ts'
 import { renderParts } from './plots.ts'
 import type { MoneyReading, Rows } from './read-money.ts'
+import { chooseTrades } from './row-filter.ts'
 import { renderCount, renderDownloads, renderMore } from './rows-frame.ts'
 import { sumWorth, type Worth } from './sums.ts'
 import type { MoneyViewOptions } from './view-options.ts'
-import { chooseTrades } from './wishes.ts'
 import { describeFailure, renderTrouble } from './words.ts'
 
 type BrokerReading = Extract<MoneyReading, { readonly category: 'brokerage' }>
@@ -82,7 +82,7 @@ ${renderParts(`Positions in ${nameCurrency(currency)} by value`, 'Symbol', { par
 }
 
 function renderTrades(options: MoneyViewOptions, rows: Rows<Trade>): Html {
-  const shown = chooseTrades(rows.data, options.wishes)
+  const shown = chooseTrades(rows.data, options.filter)
   return html`${renderCount(options, rows, shown.length)}
 ${shown.length > 0 && table<Trade>('Trades', tradeColumns, shown, 'rows')}
 ${renderMore(options, rows)}

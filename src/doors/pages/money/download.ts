@@ -10,11 +10,11 @@ import { toAccount } from '#resources/list-accounts.ts'
 import type { AccountRow } from '#store/ports/accounts.ts'
 import type { OwnReads } from './own-reads.ts'
 import { findBalance, type MoneyReading, readOwnRows, toRowsAsked } from './read-money.ts'
-import { chooseTrades, chooseTransactions, type Days, type Wishes } from './wishes.ts'
+import { chooseTrades, chooseTransactions, type Days, type RowFilter } from './row-filter.ts'
 
 export interface FileWanted extends Days {
   readonly format: ExportFormat
-  readonly wishes: Wishes
+  readonly filter: RowFilter
   readonly category: MoneyReading['category']
   /** Milliseconds since the epoch. */
   readonly now: number
@@ -42,7 +42,7 @@ export async function makeFile(
   account: AccountRow,
   wanted: FileWanted,
 ): Promise<string | null> {
-  const { format, category, from, to, now, wishes } = wanted
+  const { format, category, from, to, now, filter } = wanted
   const subject = { account: toAccount(account), from, to, zone: reads.timezone, now }
   const made = makeExporter(format, category, subject, csv)
   if (made === null) return null
@@ -50,8 +50,8 @@ export async function makeFile(
   const rows = await readAll(reads, account, wanted)
   const chosen =
     category === 'banking'
-      ? chooseTransactions(rows as readonly Transaction[], wishes)
-      : chooseTrades(rows as readonly Trade[], wishes)
+      ? chooseTransactions(rows as readonly Transaction[], filter)
+      : chooseTrades(rows as readonly Trade[], filter)
   const exporter = made.exporter as Exporter<ExportedRow>
   return `${exporter.begin()}${exporter.add(chosen)}${exporter.end(balance)}`
 }

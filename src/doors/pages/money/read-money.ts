@@ -4,7 +4,7 @@ import { listBalances, listHoldings, listTrades, listTransactions } from '#contr
 import type { Balance, Holding, Pagination, Trade, Transaction } from '#contract/resources.ts'
 import type { AccountRow } from '#store/ports/accounts.ts'
 import type { Asked, OwnReads } from './own-reads.ts'
-import type { Days } from './wishes.ts'
+import type { Days } from './row-filter.ts'
 
 /** Rows of one page, as REST has them by default. */
 export const rowsAtOnce = 200

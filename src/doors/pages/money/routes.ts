@@ -20,7 +20,7 @@ import { renderMoney } from './list-page.ts'
 import type { OwnReads } from './own-reads.ts'
 import { readBalances } from './read-balances.ts'
 import { readMoney, rowsAtOnce } from './read-money.ts'
-import { readWishes, toMonthDays, type Wishes } from './wishes.ts'
+import { type RowFilter, readRowFilter, toMonthDays } from './row-filter.ts'
 import { describeFailure } from './words.ts'
 
 const path = '/money'
@@ -36,7 +36,7 @@ export function addMoneyRoutes(scope: FastifyInstance, context: PagesContext): v
 const isAhead = ({ headers }: FastifyRequest): boolean =>
   `${headers['sec-purpose'] ?? ''}`.startsWith('prefetch')
 
-const isPressed = (request: FastifyRequest, { isShown }: Wishes): boolean =>
+const isPressed = (request: FastifyRequest, { isShown }: RowFilter): boolean =>
   isShown && !isAhead(request)
 
 function open({ openOwnReads }: PagesContext, turn: SignedInRequest): Promise<OwnReads> {
@@ -46,11 +46,11 @@ function open({ openOwnReads }: PagesContext, turn: SignedInRequest): Promise<Ow
 
 async function showAll(context: PagesContext, turn: SignedInRequest): Promise<FastifyReply> {
   const { visit, request, reply } = turn
-  const wishes = readWishes(request.query)
+  const filter = readRowFilter(request.query)
   const accounts = sortAccounts(await context.store.accounts.list(visit.user.id))
   // By a press, or at once where the person has chosen so.
-  const isWanted = wishes.isShown || visit.user.showsBalances
-  const reading = isPressed(request, { ...wishes, isShown: isWanted })
+  const isWanted = filter.isShown || visit.user.showsBalances
+  const reading = isPressed(request, { ...filter, isShown: isWanted })
     ? await readBalances(await open(context, turn), accounts)
     : null
   // After the reads: they may have found out that a consent is gone.
@@ -61,7 +61,7 @@ async function showAll(context: PagesContext, turn: SignedInRequest): Promise<Fa
       accounts: accounts.filter(({ connectionId }) => connectionId === row.id),
     })),
     reading,
-    isHidden: wishes.isHidden,
+    isHidden: filter.isHidden,
     base: context.origins().base,
   })
   return context.show(reply, visit, { title: 'Money', body })
@@ -79,19 +79,19 @@ async function showOne(context: PagesContext, turn: SignedInRequest): Promise<Fa
   const { visit, request, reply } = turn
   const account = await findAccount(context, turn)
   if (account === null) return showNone(context, turn)
-  const wishes = readWishes(request.query)
+  const filter = readRowFilter(request.query)
   const now = Temporal.Instant.fromEpochMilliseconds(context.clock.now())
   const today = now.toZonedDateTimeISO(zoneOf(visit.user)).toPlainDate()
-  const days = toMonthDays(wishes, today)
+  const days = toMonthDays(filter, today)
   const { category } = factsOf(account.provider)
-  const wanted = { ...days, offset: wishes.offset, limit: rowsAtOnce, category }
-  const reading = isPressed(request, wishes)
+  const wanted = { ...days, offset: filter.offset, limit: rowsAtOnce, category }
+  const reading = isPressed(request, filter)
     ? await readMoney(await open(context, turn), account, wanted)
     : null
   const row = await context.store.connections.get(visit.user.id, account.connectionId)
   if (row === null) return showNone(context, turn)
   const { base } = context.origins()
-  const body = renderMoneyView({ account, row, category, wishes, days, today, reading, base })
+  const body = renderMoneyView({ account, row, category, filter, days, today, reading, base })
   return context.show(reply, visit, { title: 'Account', body })
 }
 
@@ -115,12 +115,12 @@ async function download(context: PagesContext, turn: SignedInRequest): Promise<F
   const account = await findAccount(context, turn)
   const { format, from, to } = readFileQuery(request)
   if (account === null || format === null) return showNone(context, turn)
-  const wishes = readWishes(request.query)
+  const filter = readRowFilter(request.query)
   const { category } = factsOf(account.provider)
   const now = context.clock.now()
   try {
     const reads = await open(context, turn)
-    const file = await makeFile(reads, account, { format, from, to, wishes, category, now })
+    const file = await makeFile(reads, account, { format, from, to, filter, category, now })
     if (file === null) return showNone(context, turn)
     const days = [from, to].flatMap((text) => text?.slice(0, 10) ?? [])
     const name = ['tributary', account.id.slice(0, 8), ...days]

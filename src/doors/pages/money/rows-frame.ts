@@ -5,19 +5,19 @@ import { type Html, html } from '../html.ts'
 import { icon } from '../icons.ts'
 import { toQueryText } from './own-reads.ts'
 import type { Rows } from './read-money.ts'
+import { isFiltered, toPath } from './row-filter.ts'
 import type { MoneyViewOptions } from './view-options.ts'
-import { isFiltered, toPath } from './wishes.ts'
 
-/** @param shown rows that the filters leave. */
+/** @param shown rows that the filter leaves. */
 export function renderCount(
   options: MoneyViewOptions,
   { data, pagination, truncated }: Rows<unknown>,
   shown: number,
 ): Html {
-  const { wishes } = options
+  const { filter } = options
   const { offset, hasMore } = pagination
   const rows = data.length === 0 ? 'No rows' : data.length === 1 ? '1 row' : `${data.length} rows`
-  const isMatched = data.length > 0 && isFiltered(wishes)
+  const isMatched = data.length > 0 && isFiltered(filter)
   const place = offset > 0 ? ` after the first ${offset}` : ''
   return html`<p>${isMatched ? `${shown} of ${rows}` : rows}${place}${isMatched && ' match'}. ${hasMore ? html`<strong>There are more</strong>: these are not all.` : offset === 0 ? (describeOlder(options) ?? (data.length > 0 && 'These are all of that time.')) : 'There are no more.'}${truncated && ' The provider was not read to the end.'}</p>`
 }
@@ -34,20 +34,20 @@ function describeOlder({ row, days, today }: MoneyViewOptions): string | null {
 }
 
 export function renderMore(
-  { account, wishes }: MoneyViewOptions,
+  { account, filter }: MoneyViewOptions,
   { pagination }: Rows<unknown>,
 ): Html {
   const { offset, limit, hasMore } = pagination
   const path = `/money/${account.id}`
-  return html`<p class="more">${offset > 0 && html`<a href="${toPath(path, { ...wishes, offset: 0 })}">Newest</a> `}${hasMore && html`<a href="${toPath(path, { ...wishes, offset: offset + limit })}">Load more</a>`}</p>`
+  return html`<p class="more">${offset > 0 && html`<a href="${toPath(path, { ...filter, offset: 0 })}">Newest</a> `}${hasMore && html`<a href="${toPath(path, { ...filter, offset: offset + limit })}">Load more</a>`}</p>`
 }
 
 const formatNames: Readonly<Record<ExportFormat, string>> = { csv: 'CSV', ofx: 'OFX', json: 'JSON' }
 
-/** Every row of the time that the filters leave, also those that the page does not show yet. */
-export function renderDownloads({ account, category, wishes, days }: MoneyViewOptions): Html {
+/** Every row of the time that the filter leaves, also those that the page does not show yet. */
+export function renderDownloads({ account, category, filter, days }: MoneyViewOptions): Html {
   const formats = exportFormats.filter((format) => format !== 'ofx' || category === 'banking')
-  const { search, category: kind, flow } = wishes
+  const { search, category: kind, flow } = filter
   const toTarget = (format: ExportFormat) =>
     `/money/${account.id}/download?${toQueryText({
       format,
@@ -56,5 +56,5 @@ export function renderDownloads({ account, category, wishes, days }: MoneyViewOp
       category: kind || null,
       flow: flow || null,
     })}`
-  return html`<p class="downloads">${icon('download')}Download all ${isFiltered(wishes) ? 'that match' : 'of this time'}: ${formats.map((format) => html`<a href="${toTarget(format)}" download>${formatNames[format]}</a> `)}</p>`
+  return html`<p class="downloads">${icon('download')}Download all ${isFiltered(filter) ? 'that match' : 'of this time'}: ${formats.map((format) => html`<a href="${toTarget(format)}" download>${formatNames[format]}</a> `)}</p>`
 }

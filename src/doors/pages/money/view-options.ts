@@ -2,13 +2,13 @@
 import type { AccountRow } from '#store/ports/accounts.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { MoneyReading } from './read-money.ts'
-import type { Days, Wishes } from './wishes.ts'
+import type { Days, RowFilter } from './row-filter.ts'
 
 export interface MoneyViewOptions {
   readonly account: AccountRow
   readonly row: ConnectionRow
   readonly category: MoneyReading['category']
-  readonly wishes: Wishes
+  readonly filter: RowFilter
   readonly days: Days
   readonly today: Temporal.PlainDate
   /** Null: nothing was read, because nobody has asked for it. */

@@ -21,7 +21,7 @@ export function renderAudit(
   }: { readonly user: string; readonly action: string; readonly next: string | null },
 ): Html {
   return html`<h1>Audit</h1>
-<form method="get" action="/audit" class="wishes">
+<form method="get" action="/audit" class="filters">
 ${field({ name: 'user', label: 'Person, by address or id', type: 'text', autocomplete: 'off', value: user, isOptional: true })}
 ${field({ name: 'action', label: 'Action begins with, e.g. keys.', type: 'text', autocomplete: 'off', value: action, isOptional: true })}
 <button type="submit" class="outline">Show</button></form>

@@ -56,7 +56,7 @@ ${older !== null && html`<p><a href="${older}">Older deliveries</a></p>`}`
 
 function renderSearch({ endpoint, search }: Options): Html {
   const choices = Object.entries(deliverySearches)
-  return html`<form method="get" action="/webhooks/${endpoint.id}" class="wishes">
+  return html`<form method="get" action="/webhooks/${endpoint.id}" class="filters">
 <div><label for="state">State</label>
 <select id="state" name="state"><option value="">All</option>${choices.map(([value, { name }]) => html`<option value="${value}"${value === search.state && html` selected`}>${name}</option>`)}</select></div>
 <div><label for="from">From</label>
@@ -93,7 +93,7 @@ export function renderRange({
   }
   return html`${alertBox(rangeProblem, { hasFocus: true })}
 <p>Every event that was accepted on these days is sent again, at most 10,000, while its payload is kept.</p>
-<form method="post" action="/webhooks/${endpoint.id}/replay" class="wishes">${hidden('token', formToken)}
+<form method="post" action="/webhooks/${endpoint.id}/replay" class="filters">${hidden('token', formToken)}
 ${field({ name: 'firstDay', label: 'First day', type: 'date', autocomplete: 'off' })}
 ${field({ name: 'lastDay', label: 'Last day', type: 'date', autocomplete: 'off' })}
 <button type="submit" class="outline secondary">Send these days again</button></form>`

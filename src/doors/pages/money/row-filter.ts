@@ -1,10 +1,10 @@
-/** What a person wants to see of an account: the fields of the form above its rows. Pure. */
+/** Which rows of an account a person wants to see: the fields of the form above them. Pure. */
 import { isCategoryKey } from '#contract/categories.ts'
 import type { Trade, Transaction } from '#contract/resources.ts'
 import { isNegative } from '#kernel/decimal.ts'
 import { toQueryText } from './own-reads.ts'
 
-export interface Wishes {
+export interface RowFilter {
   /** The button was pressed: the provider may be asked. */
   readonly isShown: boolean
   /** Amounts are hidden until the switch is used. */
@@ -20,7 +20,7 @@ export interface Wishes {
 
 export const spans = ['3', '6', '12'] as const
 
-export function readWishes(query: unknown): Wishes {
+export function readRowFilter(query: unknown): RowFilter {
   const given: Readonly<Record<string, unknown>> = { ...(query as object) }
   const text = (name: string) => {
     const value = given[name]
@@ -40,11 +40,11 @@ export function readWishes(query: unknown): Wishes {
 }
 
 /** The same view as an address. */
-export function toPath(path: string, wishes: Wishes): string {
-  const { month, search, category, flow, offset } = wishes
+export function toPath(path: string, filter: RowFilter): string {
+  const { month, search, category, flow, offset } = filter
   const rest = toQueryText({
-    show: wishes.isShown ? '1' : null,
-    hide: wishes.isHidden ? '1' : null,
+    show: filter.isShown ? '1' : null,
+    hide: filter.isHidden ? '1' : null,
     month: month || null,
     q: search || null,
     category: category || null,
@@ -61,7 +61,7 @@ export interface Days {
 }
 
 /** @param today the day that it is in the person's zone. */
-export function toMonthDays({ month }: Pick<Wishes, 'month'>, today: Temporal.PlainDate): Days {
+export function toMonthDays({ month }: Pick<RowFilter, 'month'>, today: Temporal.PlainDate): Days {
   if (month === '') return { from: null, to: null }
   if (!month.includes('-')) {
     const first = today.toPlainYearMonth().subtract({ months: Number(month) - 1 })
@@ -73,7 +73,7 @@ export function toMonthDays({ month }: Pick<Wishes, 'month'>, today: Temporal.Pl
   return { from: `${month}-01`, to }
 }
 
-export const isFiltered = ({ search, category, flow }: Wishes) =>
+export const isFiltered = ({ search, category, flow }: RowFilter) =>
   search !== '' || category !== '' || flow !== ''
 
 const simplify = (text: string) => text.normalize('NFKC').toLowerCase()
@@ -81,7 +81,7 @@ const simplify = (text: string) => text.normalize('NFKC').toLowerCase()
 /** The rows of a bank account that were asked for. */
 export function chooseTransactions(
   rows: readonly Transaction[],
-  { search, category, flow }: Wishes,
+  { search, category, flow }: RowFilter,
 ): readonly Transaction[] {
   const wanted = simplify(search)
   return rows.filter(
@@ -96,7 +96,7 @@ export function chooseTransactions(
 /** Trades have no category, and their amounts the sign of each broker. */
 export function chooseTrades(
   rows: readonly Trade[],
-  { search }: Pick<Wishes, 'search'>,
+  { search }: Pick<RowFilter, 'search'>,
 ): readonly Trade[] {
   const wanted = simplify(search)
   const textOf = ({ symbol, name, description, type }: Trade) =>

@@ -5,23 +5,23 @@
 import { categories } from '#contract/categories.ts'
 import { foreignText, type Html, html } from '../html.ts'
 import { hidden } from '../layout.ts'
+import { spans } from './row-filter.ts'
 import type { MoneyViewOptions } from './view-options.ts'
-import { spans } from './wishes.ts'
 
 type Choice = readonly [value: string, words: string]
 
 /** Rows are as old as that at most (contract, Transactions). */
 const monthsBack = 84
 
-export function renderWishes(options: MoneyViewOptions): Html {
-  const { account, category, wishes, reading } = options
+export function renderRowFilter(options: MoneyViewOptions): Html {
+  const { account, category, filter, reading } = options
   const isBank = category === 'banking'
-  return html`<form method="get" action="/money/${account.id}" id="view" class="wishes">
+  return html`<form method="get" action="/money/${account.id}" id="view" class="filters">
 ${hidden('show', '1')}
-${renderSelect('month', 'Time', wishes.month, listTimes(options))}
-<div class="field"><label for="q">Search</label><input type="search" id="q" name="q" maxlength="200" autocomplete="off" value="${wishes.search}"></div>
-${isBank && renderSelect('category', 'Category', wishes.category, categoryChoices)}
-${isBank && renderSelect('flow', 'Direction', wishes.flow, flowChoices)}
+${renderSelect('month', 'Time', filter.month, listTimes(options))}
+<div class="field"><label for="q">Search</label><input type="search" id="q" name="q" maxlength="200" autocomplete="off" value="${filter.search}"></div>
+${isBank && renderSelect('category', 'Category', filter.category, categoryChoices)}
+${isBank && renderSelect('flow', 'Direction', filter.flow, flowChoices)}
 <button type="submit">${reading === null ? `Show ${isBank ? 'transactions' : 'holdings and trades'}` : 'Show'}</button>
 </form>`
 }
