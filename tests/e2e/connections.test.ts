@@ -81,6 +81,12 @@ for (const colorScheme of ['light', 'dark'] as const) {
         assert.equal(new URL(page.url()).pathname, path)
         assert.equal(await page.evaluate('document.documentElement.scrollWidth'), width, path)
         assert.deepEqual(await page.evaluate(findCutWords), [], path)
+        for (const summary of await page.locator('main summary').all()) await summary.click()
+        assert.equal(
+          await page.evaluate('document.documentElement.scrollWidth'),
+          width,
+          `${path}, everything open`,
+        )
         assert.deepEqual(await findBarriers(page), [], path)
       }
       const foreign = asked.filter((url) => new URL(url).origin !== world.service.baseUrl)
