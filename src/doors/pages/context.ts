@@ -174,12 +174,18 @@ export function makeContext(
     },
     async refusePost(request, reply) {
       const visit = await visits.begin(request, reply)
-      const body = renderNotice(
-        'That form has expired',
+      const heading = 'That form has expired'
+      const body =
         visit.user === null
-          ? 'Nothing was changed. You are not signed in in this browser, or the page was opened before you signed out. Go back, reload the page and try again.'
-          : 'Nothing was changed. It was not sent from a page that this browser has open. Go back, reload the page and try again.',
-      )
+          ? renderNotice(
+              heading,
+              'Nothing was changed: you are signed out in this browser. Sign in, then fill in the form again.',
+              { path: '/sign-in', words: 'Sign in' },
+            )
+          : renderNotice(
+              heading,
+              'Nothing was changed: the form did not come from a page of this sign-in. Open its page again, then send it once more.',
+            )
       return context.show(reply.code(403), visit, { title: 'Form expired', body })
     },
   }

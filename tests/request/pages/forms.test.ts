@@ -158,7 +158,7 @@ test('429: more forms in a minute than anybody needs change nothing, and others 
   assert.equal((await other.post('/settings', form)).status, 303)
 })
 
-test('403: a form that another tab outlived by signing out says that nobody is signed in', async () => {
+test('F29, 403: a form that another tab outlived by signing out says so, and leads to the sign-in', async () => {
   const jar = await world.enter(person)
   const open = (await jar.get('/keys')).hidden
   const { token } = (await jar.get('/')).hidden
@@ -166,5 +166,8 @@ test('403: a form that another tab outlived by signing out says that nobody is s
   await jar.get('/sign-in')
   const answer = await jar.post('/keys', { ...open, name: 'late', expires: '' })
   assert.equal(answer.status, 403)
-  assert.match(answer.text, /Nothing was changed\. You are not signed in in this browser/)
+  assert.match(
+    answer.text,
+    /Nothing was changed: you are signed out in this browser.*<a href="\/sign-in">Sign in<\/a><\/p><\/article>/,
+  )
 })
