@@ -231,3 +231,13 @@ test('R19: a window is cached when its ends are marked where other processes see
   assert.ok((await staleAt(1, 1)) < 0)
   assert.ok((await staleAt(9, 0, true)) < 0)
 })
+
+test('R18: the last window of a list is marked unless it shows the whole list, also where it begins at the second row', async () => {
+  const listMarks = async (offset: number) => {
+    const { stage, shared } = makeScene()
+    await stage.ids(stage.open({ shared }), offset, 100)
+    const found = await shared.anchors.load('q', null)
+    return found.kind === 'found' ? [...(decode<Anchor>(found.bytes)?.marks.keys() ?? [])] : null
+  }
+  assert.deepEqual([await listMarks(0), await listMarks(1)], [null, [1, 20]])
+})
