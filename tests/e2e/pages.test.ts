@@ -132,7 +132,7 @@ for (const [viewport, colorScheme] of [
     await type(page, 'E-mail address', email)
     await type(page, 'Password', password)
     await page.keyboard.press('Enter')
-    await page.getByText(email).waitFor()
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
     assertQuiet(visit)
   })
 }
@@ -288,7 +288,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
       await page.getByRole('alert').waitFor()
       await look('a refused sign-in')
       await signIn(page, person)
-      await page.getByText(person.email).waitFor()
+      await page.getByRole('heading', { name: 'Overview' }).waitFor()
       await look('home')
       await page.goto(`${base}/welcome`)
       await look('welcome')
