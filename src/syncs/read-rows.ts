@@ -7,7 +7,6 @@ import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promi
 import type { Transaction } from '#contract/resources.ts'
 import type { AccountId, UserId } from '#kernel/ids.ts'
 import { type Millis, toMicros, type Zone } from '#kernel/time.ts'
-import { type PageRow, readEvery } from '#paging/read-every.ts'
 import { toQueries } from '#providers/by-account.ts'
 import { doubtEmpty } from '#providers/doubt-empty.ts'
 import { isOfAccount, UpstreamError } from '#providers/failure.ts'
@@ -27,6 +26,7 @@ import type {
 import type { PendingDetails } from '#providers/row-details.ts'
 import { type EventObject, toTradeObject, toTransactionObject } from './event-objects.ts'
 import { SyncError } from './failure.ts'
+import { type PageRow, readEvery } from './read-every.ts'
 
 export interface RowsSource {
   readonly userId: UserId

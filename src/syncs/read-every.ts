@@ -4,10 +4,10 @@
  * several lists when all were read.
  */
 import { makeSeed } from '#kernel/fingerprint.ts'
-import { readOn, toRowsFailure } from './read-on.ts'
-import { makeSnapshot } from './snapshot.ts'
-import type { AnyPage, RowsQuestion } from './take-page.ts'
-import { mayRepeat } from './trouble.ts'
+import { readOn, toRowsFailure } from '#paging/read-on.ts'
+import { makeSnapshot } from '#paging/snapshot.ts'
+import type { AnyPage, RowsQuestion } from '#paging/take-page.ts'
+import { mayRepeat } from '#paging/trouble.ts'
 
 export interface PageRow<Page> {
   readonly page: Page
