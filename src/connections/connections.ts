@@ -17,6 +17,7 @@ import { makeNoteChange } from './note-change.ts'
 import type { ConnectionsOptions } from './options.ts'
 import { makeReceiveWebhook } from './receive-webhook.ts'
 import { makeRefreshConnection } from './refresh-connection.ts'
+import { makeFindRemovalEffect } from './removal-effect.ts'
 import { makeRemoveConnection } from './remove-connection.ts'
 import { makeRenewals } from './renewal.ts'
 import { makeResumeLinking } from './resume-linking.ts'
@@ -36,6 +37,7 @@ export function makeConnections(options: ConnectionsOptions) {
   const actions = { ...options, queue: makeQueue(), late }
   const deleteUser = makeDeleteUser(actions)
   const listInstitutions = makeListInstitutions(actions)
+  const renewals = makeRenewals(actions)
   const refreshConnection = makeRefreshConnection(actions)
   return {
     linkConnections: makeLinkConnections(actions),
@@ -50,7 +52,8 @@ export function makeConnections(options: ConnectionsOptions) {
     resumeLinking: makeResumeLinking(actions),
     refreshConnection,
     checkConnection: makeCheckConnection(actions, refreshConnection),
-    renewals: makeRenewals(actions),
+    renewals,
+    findRemovalEffect: makeFindRemovalEffect(actions, renewals),
     removeConnection: makeRemoveConnection(actions),
     setLabel: makeSetLabel(actions),
     deleteUser,

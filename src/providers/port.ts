@@ -187,6 +187,8 @@ interface AdapterBase extends OperatorWords {
     options: RevokeOptions,
     call: CallContext,
   ): Promise<void>
+  /** True where `revoke` leaves a consent that others may use, unless that is asked for. Absent: never. */
+  leavesConsent?(login: Login): boolean
   /**
    * Ends a login that this installation made there (`Linking`), with everything it holds at the provider: for
    * a login without connections, whose person never linked or has gone. It cannot be undone, and may be

@@ -61,6 +61,7 @@ export interface PagesDoorOptions {
     | 'setLabel'
     | 'removeConnection'
     | 'renewals'
+    | 'findRemovalEffect'
     | 'deleteUser'
   >
   readonly actions: Pick<

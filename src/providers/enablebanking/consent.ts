@@ -69,6 +69,9 @@ export async function readOpenSession(
   return found
 }
 
+/** A session that was opened elsewhere and adopted. */
+export const leavesConsent = (login: Login): boolean => login.isOurs !== true
+
 /** The consent is ended at the bank, where it was given through this installation or that was asked for. */
 export async function revoke(
   reach: Reach,
@@ -77,14 +80,14 @@ export async function revoke(
   call: CallContext,
 ): Promise<void> {
   const session = readSecret(login)?.session ?? null
-  if (session === null || (login.isOurs !== true && !isAsked)) return
+  if (session === null || (leavesConsent(login) && !isAsked)) return
   await endSession(reach, applicationOf(reach, login), session.id, call)
 }
 
 /** A session that was opened through this installation; one that has run out needs no call. */
 export async function endLogin(reach: Reach, login: Login, call: CallContext): Promise<void> {
   const session = readSecret(login)?.session ?? null
-  if (session === null || login.isOurs !== true) return
+  if (session === null || leavesConsent(login)) return
   const { validUntil } = session
   if (validUntil !== null && Date.parse(validUntil) < reach.clock.now()) return
   await endSession(reach, applicationOf(reach, login), session.id, call)

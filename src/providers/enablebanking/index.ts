@@ -18,7 +18,7 @@ import type {
 import { keptAccountOf, readBalances, readingLifeMs } from './account-readings.ts'
 import { findCallsLeft } from './ask-bank.ts'
 import { type EnableBankingOptions, makeClient } from './client.ts'
-import { endLogin, type Reach, readOpenSession, revoke } from './consent.ts'
+import { endLogin, leavesConsent, type Reach, readOpenSession, revoke } from './consent.ts'
 import { discover, listAlive } from './discover.ts'
 import { identify } from './identify.ts'
 import { makeBanks } from './institutions.ts'
@@ -57,6 +57,7 @@ export function makeEnableBanking(options: EnableBankingOptions): BankingAdapter
     identify: (credentials, call, known = []) => identify(reach, credentials, known, call),
     discover: (login, call) => discover(reach, login, call),
     revoke: (login, _connection, asked, call) => revoke(reach, login, asked, call),
+    leavesConsent,
     endLogin: (login, call) => endLogin(reach, login, call),
     confirmEmpty: async (login, _connection, call) =>
       void (await readOpenSession(reach, login, call)),

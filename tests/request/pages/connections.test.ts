@@ -326,6 +326,10 @@ test('F11, F19: removal asks once and tells the accounts, with the red button la
     question.text,
     /value="cancel" class="secondary outline".*value="confirm" class="danger"/s,
   )
+  assert.match(question.text, /The consent at Fiskil is ended\./)
+  const adopted = rows.find(({ provider }) => provider === 'enablebanking')
+  const other = await jar.get(`/connections/${adopted?.id}/remove`)
+  assert.match(other.text, /at Enable Banking was given elsewhere and stays there\..*"atProvider"/s)
   const kept = await jar.post(remove, { ...question.hidden, decision: 'cancel' })
   assert.equal(kept.location, `/connections/${row.id}?done=kept`)
   const gone = await jar.post(remove, { ...question.hidden, decision: 'confirm' })

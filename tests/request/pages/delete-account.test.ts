@@ -136,7 +136,9 @@ test('a deleted account leaves nothing in the store but the audit, and the page 
   const page = await jar.get('/deleted')
   assert.match(page.text, /<h1>The account is deleted<\/h1>/)
   // Up and the two banks of SimpleFIN are read with keys of the person's own, which no call ends.
-  assert.equal(page.text.match(/: the consent is ended\./g)?.length, names.length - 3)
+  // The operator adopted a session of Enable Banking, which others may use.
+  assert.equal(page.text.match(/: the consent was given elsewhere and stays\./g)?.length, 1)
+  assert.equal(page.text.match(/: the consent is ended\./g)?.length, names.length - 4)
   assert.match(page.text, /Up<\/span>: your own key is forgotten here/)
   for (const name of names) assert.ok(page.text.includes(name))
   assert.equal((await jar.get('/deleted')).location, '/', 'it is shown once')
@@ -191,10 +193,10 @@ test('what the provider did not end is said, and the account is deleted all the 
   const answer = await jar.post(path, { ...hidden, email: person.email, decision: 'confirm' })
   assert.equal(answer.location, '/deleted')
   const { text } = await jar.get('/deleted')
-  const ends = [...text.matchAll(/<li>.*?(could not be asked|is forgotten here|is ended)/g)].map(
-    ([, end]) => end,
-  )
-  const order = ['could not be asked', 'is forgotten here', 'is ended']
+  const ends = [
+    ...text.matchAll(/<li>.*?(could not be asked|is forgotten here|was given elsewhere|is ended)/g),
+  ].map(([, end]) => end)
+  const order = ['could not be asked', 'is forgotten here', 'was given elsewhere', 'is ended']
   const places = ends.map((end) => order.indexOf(String(end)))
   assert.deepEqual(places, places.toSorted(), 'what is left to end is first')
   assert.deepEqual([places[0], places.length], [0, rows.length])

@@ -55,6 +55,7 @@ const noConnections: PagesDoorOptions['connections'] = {
   removeConnection: async () => 'removed',
   deleteUser: async () => false,
   renewals: { guess: () => 'operator', find: async () => 'operator' },
+  findRemovalEffect: async () => 'ends',
 }
 
 interface Over extends Partial<PagesDoorOptions> {

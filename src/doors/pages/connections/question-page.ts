@@ -1,5 +1,5 @@
 /** What is asked before a connection is removed, and for a new personal key. Rendering only. */
-import type { RenewalMethod } from '#connections/renewal.ts'
+import type { RemovalEffect } from '#connections/removal-effect.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import { type Html, html } from '../html.ts'
@@ -12,21 +12,26 @@ export interface RemoveConnectionOptions {
   readonly row: ConnectionRow
   /** Names of its accounts: a person may have several connections to one bank. */
   readonly accountNames: readonly string[]
-  readonly renewal: RenewalMethod
+  readonly effect: RemovalEffect
   readonly formToken: string
 }
 
+const effectTexts: Readonly<Record<RemovalEffect, (name: string) => string>> = {
+  ends: (name) => `The consent at ${name} is ended.`,
+  forgets_key: () => 'Your own key is forgotten here; other programs may still use it.',
+  leaves: (name) => `The consent at ${name} was given elsewhere and stays there.`,
+}
+
 export function renderRemoveConnection(options: RemoveConnectionOptions): Html {
-  const { row, accountNames, renewal, formToken } = options
+  const { row, accountNames, effect, formToken } = options
   const { name, endsConsents } = factsOf(row.provider)
-  const isOwnKey = renewal === 'key'
   return renderQuestion({
     heading: 'Remove this connection?',
     sentences: html`<p><strong class="foreign">${nameOf(row)}</strong>: <span class="foreign">${summarizeNames(accountNames)}</span></p>
-<p>Programs and agents can no longer read it, and what is kept of it here is deleted. ${isOwnKey ? 'Your own key is forgotten here; other programs may still use it.' : `The consent at ${name} is ended.`} Linked again, it has new ids.</p>`,
+<p>Programs and agents can no longer read it, and what is kept of it here is deleted. ${effectTexts[effect](name)} Linked again, it has new ids.</p>`,
     path: `${pathOf(row)}/remove`,
     formToken,
-    fields: isOwnKey && renderEndAtProvider(name, endsConsents),
+    fields: effect !== 'ends' && renderEndAtProvider(name, endsConsents),
     confirm: 'Remove the connection',
     keep: 'Keep it',
   })

@@ -181,10 +181,10 @@ function addRemoval(scope: FastifyInstance, context: PagesContext): void {
     find: (turn) => findOwn(context, turn),
     title: 'Remove this connection?',
     async render(row, formToken) {
-      const renewal = await connections.renewals.find(row)
+      const effect = await connections.findRemovalEffect(row)
       const accounts = await store.accounts.listByConnection(row.userId, row.id)
       const accountNames = accounts.map(({ name }) => name)
-      return renderRemoveConnection({ row, accountNames, renewal, formToken })
+      return renderRemoveConnection({ row, accountNames, effect, formToken })
     },
     async act({ visit, form }, row) {
       const endsAtProvider = form.get('atProvider') === 'true'

@@ -46,12 +46,15 @@ export type ConnectionEnd =
   | 'open'
   /** A key of the person's own was forgotten here; it is theirs to end. */
   | 'forgotten'
+  /** It was given elsewhere, and others may use it. */
+  | 'left'
 
 const endTexts: Readonly<Record<ConnectionEnd, string>> = {
   ended: 'the consent is ended.',
   open: 'the provider could not be asked to end the consent. End it there yourself.',
   forgotten:
     'your own key is forgotten here. It still works elsewhere until you end it at the provider.',
+  left: 'the consent was given elsewhere and stays. End it at the provider if nothing else uses it.',
 }
 
 export interface DeletedOptions {

@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { z } from 'zod'
 import { formTokenOf } from '#auth/sign-in/sessions.ts'
+import type { RemovalEffect } from '#connections/removal-effect.ts'
 import type { ConnectionId } from '#kernel/ids.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import { nameOf } from '../connections/facts.ts'
@@ -18,7 +19,12 @@ const afterwards = '/deleted'
 const maxListed = 20
 const maxNameLength = 60
 
-const endsInOrder = ['open', 'forgotten', 'ended'] as const satisfies readonly ConnectionEnd[]
+const endsInOrder = [
+  'open',
+  'forgotten',
+  'left',
+  'ended',
+] as const satisfies readonly ConnectionEnd[]
 
 const Report = z.strictObject({
   ends: z.array(z.strictObject({ name: z.string(), end: z.enum(endsInOrder) })),
@@ -60,15 +66,19 @@ async function deleteAccount(context: PagesContext, turn: FormTurn): Promise<Fas
   }
   const rows = await store.connections.list(id)
   // Read before the deletion, which removes the logins.
-  const own = new Set(await listOwnKeys(context, rows))
+  const effects = await findEffects(context, rows)
   const ended = new Set<ConnectionId>()
   const isDone = await connections.deleteUser(toBy(visit), id, undefined, (end) => {
     if (end.isEnded) ended.add(end.connectionId)
   })
   cookies.clearSession(reply)
   if (!isDone) return reply.redirect('/', 303)
-  const endOf = (row: ConnectionRow): ConnectionEnd =>
-    own.has(row.id) ? 'forgotten' : ended.has(row.id) ? 'ended' : 'open'
+  const endOf = ({ id: row }: ConnectionRow): ConnectionEnd => {
+    const effect = effects.get(row)
+    if (effect === 'forgets_key') return 'forgotten'
+    if (!ended.has(row)) return 'open'
+    return effect === 'leaves' ? 'left' : 'ended'
+  }
   const ends = rows
     .map((row) => ({ name: row.institutionName.slice(0, maxNameLength), end: endOf(row) }))
     // What is left for the person to end is never among those that are not listed.
@@ -80,13 +90,14 @@ async function deleteAccount(context: PagesContext, turn: FormTurn): Promise<Fas
   return reply.redirect(afterwards, 303)
 }
 
-/** The connections that were linked with a key of the person's own. */
-async function listOwnKeys(
+/** What becomes of the consent of each connection. */
+async function findEffects(
   { connections }: PagesContext,
   rows: readonly ConnectionRow[],
-): Promise<readonly ConnectionId[]> {
-  const renewals = await Promise.all(rows.map((row) => connections.renewals.find(row)))
-  return rows.filter((_row, index) => renewals[index] === 'key').map(({ id }) => id)
+): Promise<ReadonlyMap<ConnectionId, RemovalEffect>> {
+  const find = async (row: ConnectionRow) =>
+    [row.id, await connections.findRemovalEffect(row)] as const
+  return new Map(await Promise.all(rows.map(find)))
 }
 
 function addAfterwards(scope: FastifyInstance, context: PagesContext): void {
