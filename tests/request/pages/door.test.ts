@@ -53,9 +53,8 @@ const noConnections: PagesDoorOptions['connections'] = {
   setLabel: async () => assert.fail('nothing has a name here'),
   checkConnection: async () => assert.fail('nothing is linked here'),
   removeConnection: async () => 'removed',
-  deleteUser: async () => false,
+  ...{ deleteUser: async () => false, findRemovalEffect: async () => 'ends' },
   renewals: { guess: () => 'operator', find: async () => 'operator' },
-  findRemovalEffect: async () => 'ends',
 }
 
 interface Over extends Partial<PagesDoorOptions> {
