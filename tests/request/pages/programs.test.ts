@@ -55,6 +55,9 @@ test('a token that is presented again is said on the page', async () => {
   const token = await makeToken(jar, 'Sure')
   await client().claim(token)
   assert.equal((await client().claim(token)).status, 403)
+  const { text: activity } = await jar.get('/activity')
+  const again = /and was refused<\/td>\s*<td[^>]*>([^<]*)/.exec(activity)
+  assert.equal(again?.[1], 'Somebody', 'whoever has the token')
   assert.match((await jar.get(path)).text, /presented again/)
 })
 

@@ -153,15 +153,22 @@ function describeFacts<Action extends AuditAction>(
   return sentences[action](details, names)
 }
 
-/** What somebody may have done who is not the person. */
-const anybodys: readonly string[] = ['account.sign-in-refused', 'account.asked-for-password']
+/** What nobody but the person can do, though nobody was known before it. */
+const ownActions: readonly string[] = [
+  'account.signed-up',
+  'account.confirmed',
+  'account.signed-in',
+  'account.used-recovery-code',
+  'account.set-password',
+  'users.create',
+]
 
 /** Who acted. A sign-in is written with the address alone: nobody was known before it. */
 export function describeActor({ actor, action }: AuditRow): string {
   if (actor === 'user') return 'You'
   if (actor === 'admin') return 'The operator'
   if (actor === 'system') return 'The service'
-  return anybodys.includes(action) ? 'Somebody' : 'You'
+  return ownActions.includes(action) ? 'You' : 'Somebody'
 }
 
 /** The network address that it came from; null: none is known. */
