@@ -3,19 +3,11 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { makePagedWorld, makeSharedMemory, type PagedRow } from '#tests/support/paged.ts'
-import { makeRows, makeStage, ttlMs } from '#tests/support/windows.ts'
+import { makeRows, makeStage, toFacts, ttlMs } from '#tests/support/windows.ts'
 import { type Anchor, addMarks, anchorLifeMs, type Mark } from './anchor.ts'
 import { clockSlackMs, decode } from './share.ts'
 import { makeSnapshot, type SnapshotPage } from './snapshot.ts'
 
-const facts = (generation: string, generationAt: number) => ({
-  generation,
-  generationEpoch: 1,
-  generationAt,
-  seed: 1,
-  window: { from: null, to: null },
-  firsts: null,
-})
 const now = 2 * ttlMs
 const isRefusal = (error: unknown) =>
   error instanceof Error && /the list changed/.test(error.message)
@@ -39,11 +31,11 @@ function makeRead(generation: string, generationAt: number, count: number) {
     prints: Float64Array.from(numbers),
     fills: new Float64Array(),
   }
-  return makeSnapshot(facts(generation, generationAt), [[page]])
+  return makeSnapshot(toFacts(generation, generationAt), [[page]])
 }
 
 function makeAnchor(generation: string, generationAt: number, marks: [number, Mark][]): Anchor {
-  const begun = facts(generation, generationAt)
+  const begun = toFacts(generation, generationAt)
   return { begun, facts: 'zone', marks: new Map(marks), expiresAt: now + 1 }
 }
 const shown = (offset: number, end: number) => ({ facts: 'zone', offset, end, now, ttlMs })

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { UpstreamError } from '#providers/failure.ts'
 import { makePagedWorld, makeSharedMemory, type PagedRow } from '#tests/support/paged.ts'
-import { makeRows, makeStage, ttlMs } from '#tests/support/windows.ts'
+import { makeRows, makeStage, toFacts, ttlMs } from '#tests/support/windows.ts'
 import { type Anchor, addMarks, type Mark, makeAnchors } from './anchor.ts'
 import { decode } from './share.ts'
 import { makeSnapshot } from './snapshot.ts'
@@ -204,17 +204,9 @@ test('R18: of two processes that begin a walk at once the first to show its wind
 })
 
 test('a window of an earlier generation may end where a reader of a still earlier one stood', () => {
-  const facts = (generation: string, generationAt: number) => ({
-    generation,
-    generationEpoch: 1,
-    generationAt,
-    seed: 1,
-    window: { from: null, to: null },
-    firsts: null,
-  })
   const marks = new Map<number, Mark>([[6, { print: 1, generation: 'first', at: 1 }]])
-  const before: Anchor = { begun: facts('third', 3), facts: '', marks, expiresAt: 1 }
-  const snapshot = makeSnapshot(facts('second', 2), [[]])
+  const before: Anchor = { begun: toFacts('third', 3), facts: '', marks, expiresAt: 1 }
+  const snapshot = makeSnapshot(toFacts('second', 2), [[]])
   const shown = { facts: '', offset: 0, end: 6, now: 4, ttlMs: 0 }
   assert.deepEqual(addMarks(before, snapshot, shown)?.marks.get(6), {
     print: 0,

@@ -81,3 +81,13 @@ export const makeRows = (count: number, prefix = 'r', newest = 0): PagedRow[] =>
     time: newest - index,
     foreign: false,
   }))
+
+/** What a snapshot of this generation begins with, where nothing else matters. */
+export const toFacts = (generation: string, generationAt: number) => ({
+  generation,
+  generationEpoch: 1,
+  generationAt,
+  seed: 1,
+  window: { from: null, to: null },
+  firsts: null,
+})
