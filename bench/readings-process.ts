@@ -1,7 +1,7 @@
 /**
  * The adapters of SimpleFIN and Enable Banking, without a service around them. Argument: the facts of
- * `readings-provider.ts` as JSON. A GET of `/simplefin` or `/enablebanking` reads all rows of the person's
- * account anew, opens every page, and makes the first 500 rows: what an uncached request costs.
+ * `readings-provider.ts` as JSON. A GET of `/simplefin` or `/enablebanking` opens every page of the person's
+ * account and makes the first 500 rows; below `/anew` it reads them from the provider first.
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -10,7 +10,7 @@ import { type AccountId, type ConnectionId, type LoginId, newId, type UserId } f
 import { getZone, systemClock, toMicros } from '#kernel/time.ts'
 import { makeBudget } from '#providers/budget.ts'
 import { makeEnableBanking } from '#providers/enablebanking/index.ts'
-import type { BankingAdapter, CallContext, Login, RowsQuery } from '#providers/port.ts'
+import type { BankingAdapter, CallContext, RowsQuery } from '#providers/port.ts'
 import { makeReadings } from '#providers/readings.ts'
 import { makeSimplefin } from '#providers/simplefin/index.ts'
 import type { ReadingsFacts } from './readings-provider.ts'
@@ -62,13 +62,20 @@ async function makeQuery(adapter: BankingAdapter): Promise<RowsQuery> {
       : { provider: 'enablebanking', session: enablebanking.session },
     call,
   )
-  const login = { id: newId<LoginId>(), upstreamUserId, secret, version: 1, isOurs: false }
+  const login = {
+    id: newId<LoginId>(),
+    userId: benchUser,
+    upstreamUserId,
+    secret,
+    version: 1,
+    isOurs: false,
+  }
   const [found] = await adapter.discover(login, call)
   if (found === undefined) throw new Error(`${adapter.provider} has no bank`)
   const connection = { id: newId<ConnectionId>(), upstreamId: found.upstreamId, status: 'active' }
   const now = clock.now()
   return {
-    userId: newId<UserId>(),
+    userId: benchUser,
     login,
     connection: { ...connection, status: 'active' },
     accounts: (found.accounts ?? []).map(({ upstreamId, name }) => ({
@@ -81,20 +88,17 @@ async function makeQuery(adapter: BankingAdapter): Promise<RowsQuery> {
   }
 }
 
+const benchUser = newId<UserId>()
 const queries = new Map<string, RowsQuery>()
 for (const [name, adapter] of Object.entries(adapters)) queries.set(name, await makeQuery(adapter))
 
-/** @returns the number of rows of the reading. */
-async function readAnew(name: string): Promise<number> {
+/** @returns the number of rows. */
+async function readAll(name: string): Promise<number> {
   const [adapter, query] = [adapters[name], queries.get(name)]
   if (adapter === undefined || query === undefined) throw new Error(`there is no ${name}`)
-  // A reading belongs to a version of its login: the next one has none yet.
-  const login: Login = { ...query.login, version: query.login.version + 1 }
-  const asked = { ...query, login }
-  queries.set(name, asked)
   let rows = 0
   for (let cursor: string | null = null; ; ) {
-    const page = await adapter.transactions.read(asked, cursor, call)
+    const page = await adapter.transactions.read(query, cursor, call)
     for (let index = 0; index < page.length; index += 1) {
       page.head(index)
       if (rows < shown) page.map(index)
@@ -105,8 +109,15 @@ async function readAnew(name: string): Promise<number> {
   }
 }
 
+async function answer(name: string, isAnew: boolean): Promise<number> {
+  const secret = queries.get(name)?.login.secret ?? null
+  if (isAnew) await readings.forget({ userId: benchUser, secret })
+  return readAll(name)
+}
+
 const server = createServer((request, response) => {
-  readAnew((request.url ?? '').slice(1)).then(
+  const [, name = '', how] = (request.url ?? '').split('/')
+  answer(name, how === 'anew').then(
     (rows) => response.end(String(rows)),
     (error: unknown) => {
       console.error(error)

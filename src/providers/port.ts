@@ -254,7 +254,10 @@ export type PageCursor = string
 
 /** What is known about a row without mapping it. */
 export interface RowHead {
-  /** Identifies a row that the provider sends twice within one read; unique over all its accounts. */
+  /**
+   * Identifies a row that the provider sends twice within one read; unique over all its accounts. It need not
+   * be the public id.
+   */
   readonly id: string
   readonly account: AccountRef
   /** The time that is compared with `from` and `to`. */

@@ -103,6 +103,7 @@ export async function findReadAt(
 const nameBalances = (login: Login, { id }: KeptAccount) => {
   return { name: `balances:${id}`, login, maxAgeMs: readingLifeMs }
 }
+/** The number changes with what `kept-rows.ts` writes: processes of two versions may share readings. */
 const nameRows = (login: Login, { id }: KeptAccount) => {
-  return { name: `rows:${id}`, login, maxAgeMs: readingLifeMs }
+  return { name: `rows:2:${id}`, login, maxAgeMs: readingLifeMs }
 }

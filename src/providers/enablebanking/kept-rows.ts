@@ -1,6 +1,7 @@
 /**
- * The rows of a reading as bytes: a first line that says where each day lies, then the rows of each day as
- * JSON. A page parses the days that it shows, not the years around them. Pure.
+ * The rows of a reading as bytes: a first line that says where each day lies, then the rows as JSON, each
+ * with a comma behind it, so that neighbouring days are a list once they stand between brackets. A page
+ * parses the days that it shows, not the years around them. Pure.
  */
 import { type AnyRow, isReadable, type KeptRows } from './rows.ts'
 
@@ -15,9 +16,8 @@ interface DayPlace {
 interface Index {
   /** Rows of any status. */
   readonly count: number
+  /** The pending rows lie behind the last day. */
   readonly days: readonly DayPlace[]
-  /** Where the pending rows end, which lie behind the days. Absent: there are none. */
-  readonly pendingEnd?: number
 }
 
 export function writeKeptRows({ rows, pending, count }: KeptRows): Uint8Array {
@@ -25,23 +25,17 @@ export function writeKeptRows({ rows, pending, count }: KeptRows): Uint8Array {
   const days: DayPlace[] = []
   let end = 0
   for (const ofDay of groupByDay(rows)) {
-    const text = Buffer.from(JSON.stringify(ofDay))
+    const text = toBytes(ofDay)
     texts.push(text)
     end += text.length
     days.push({ day: ofDay[0]?.day ?? null, end, rows: ofDay.length })
   }
   const index: Index = { count, days }
-  if (pending.length > 0) {
-    const text = Buffer.from(JSON.stringify(pending))
-    texts.push(text)
-    return join({ ...index, pendingEnd: end + text.length }, texts)
-  }
-  return join(index, texts)
+  return Buffer.concat([Buffer.from(`${JSON.stringify(index)}\n`), ...texts, toBytes(pending)])
 }
 
-function join(index: Index, texts: readonly Buffer[]): Uint8Array {
-  return Buffer.concat([Buffer.from(`${JSON.stringify(index)}\n`), ...texts])
-}
+const toBytes = (rows: readonly AnyRow[]): Buffer =>
+  Buffer.from(rows.map((row) => `${JSON.stringify(row)},`).join(''))
 
 function groupByDay(rows: readonly AnyRow[]): AnyRow[][] {
   const groups: AnyRow[][] = []
@@ -56,7 +50,8 @@ function groupByDay(rows: readonly AnyRow[]): AnyRow[][] {
 export interface RowsSlice {
   /** Rows of any status in the whole reading: they prove that the consent is alive. */
   readonly count: number
-  readonly rows: readonly AnyRow[]
+  /** For `parseRows`. */
+  readonly rows: Uint8Array
   /** The rows before this day come next; null: there are none. */
   readonly until: string | null
 }
@@ -70,21 +65,27 @@ function openKeptRows(body: Uint8Array): OpenRows {
   const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength)
   const start = bytes.indexOf('\n') + 1
   // Nothing else was ever kept as the first line.
-  const index = JSON.parse(bytes.subarray(0, start).toString()) as Index
+  const index = JSON.parse(bytes.toString('utf8', 0, start)) as Index
   return { ...index, rest: bytes.subarray(start) }
+}
+
+/** Rows that were kept. */
+export function parseRows(bytes: Uint8Array): readonly AnyRow[] {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString()
+  return JSON.parse(`[${text.slice(0, -1)}]`) as AnyRow[]
 }
 
 /** The rows that are not booked yet. */
 export function readKeptPending(body: Uint8Array): readonly AnyRow[] {
-  const { days, pendingEnd, rest } = openKeptRows(body)
-  if (pendingEnd === undefined) return []
-  return JSON.parse(rest.subarray(days.at(-1)?.end ?? 0, pendingEnd).toString()) as AnyRow[]
+  const { days, rest } = openKeptRows(body)
+  return parseRows(rest.subarray(days.at(-1)?.end ?? 0))
 }
 
 /** The currency of the newest rows, where they have one alone. */
 export function findKeptCurrency(body: Uint8Array): string | null {
   const { rows } = sliceKeptRows(body, { until: null, isFirst: true }, 1)
-  const [currency = null, ...others] = new Set(rows.filter(isReadable).map((row) => row.currency))
+  const currencies = parseRows(rows).flatMap((row) => (isReadable(row) ? row.currency : []))
+  const [currency = null, ...others] = new Set(currencies)
   return others.length === 0 ? currency : null
 }
 
@@ -105,17 +106,14 @@ export function sliceKeptRows(
   const { count, days, rest } = openKeptRows(body)
   const isBefore = ({ day }: DayPlace) => until === null || (day === null ? isFirst : day < until)
   const first = days.findIndex(isBefore)
-  const rows: AnyRow[] = []
-  let at = first < 0 ? days.length : first
-  for (; at < days.length && rows.length < least; at += 1) {
-    const from = days[at - 1]?.end ?? 0
-    const ofDay = rest.subarray(from, days[at]?.end ?? from).toString()
-    for (const row of JSON.parse(ofDay) as AnyRow[]) rows.push(row)
-  }
-  const last = days[at - 1]?.day ?? null
+  const start = first < 0 ? days.length : first
+  let at = start
+  for (let rows = 0; at < days.length && rows < least; at += 1) rows += days[at]?.rows ?? 0
+  const last = days[at - 1]
+  const rows = rest.subarray(days[start - 1]?.end ?? 0, last?.end ?? 0)
+  if (at === start || at === days.length) return { count, rows, until: null }
   // Rows of an unknown day are never the end of a page: no day leads on from them.
-  if (at < days.length && rows.length > 0 && last === null) return { count, rows, until: latest }
-  return { count, rows, until: at < days.length && last !== null ? last : null }
+  return { count, rows, until: last?.day ?? latest }
 }
 
 /** After every day that a bank can tell. */

@@ -11,24 +11,19 @@ import { keyRows, toRowContent, toTransactionId } from '../row-identity.ts'
 import { malformed } from './failures.ts'
 import { type AnyRow, isReadable, type KeptRow, type UnreadableRow } from './rows.ts'
 
-/** A row with its public id (reading R37). */
-export type IdentifiedRow = KeptRow & { readonly id: string }
+/** A row with what its public id is made from (reading R37). */
+export type IdentifiedRow = KeptRow & { readonly key: string }
 export type PageRow = IdentifiedRow | UnreadableRow
 
 /** @param rows of whole days. */
 export function identifyRows(
   rows: readonly AnyRow[],
   { id: account }: AccountRef,
-  userId: UserId,
 ): readonly PageRow[] {
   const contentOf = (row: AnyRow) =>
     isReadable(row) ? toRowContent({ account, day: row.day, parts: row.parts }) : []
   const keys = keyRows(rows, { contentOf, placeOf })
-  return rows.map((row, index) =>
-    isReadable(row)
-      ? { ...row, id: toTransactionId('enablebanking', userId, keys[index] ?? '') }
-      : row,
-  )
+  return rows.map((row, index) => (isReadable(row) ? { ...row, key: keys[index] ?? '' } : row))
 }
 
 /** Where a row stands among equal ones. The bank's id is last: it may be new at every read. */
@@ -44,8 +39,14 @@ const utc = getZone('UTC')
 /** The time by which a row is in a window or not (reading R16a): banks tell days alone. */
 export const timeOf = ({ day }: KeptRow, query: RowsQuery): Micros => timeOfDay(day, utc, query)
 
-export const toTransaction = (row: IdentifiedRow, account: AccountRef): Transaction =>
-  toRow(row, account, { id: row.id, status: 'posted' })
+export function toTransaction(
+  row: IdentifiedRow,
+  account: AccountRef,
+  userId: UserId,
+): Transaction {
+  const id = toTransactionId('enablebanking', userId, row.key)
+  return toRow(row, account, { id, status: 'posted' })
+}
 
 /** A pending or posted row. */
 function toRow(

@@ -21,7 +21,7 @@ import type { PendingReading } from '../row-details.ts'
 import { keptAccountOf, readingLifeMs, readRows } from './account-readings.ts'
 import type { Reach } from './consent.ts'
 import { malformed } from './failures.ts'
-import { readKeptPending, sliceKeptRows } from './kept-rows.ts'
+import { parseRows, readKeptPending, sliceKeptRows } from './kept-rows.ts'
 import {
   identifyRows,
   type PageRow,
@@ -33,16 +33,16 @@ import {
 } from './map-row.ts'
 
 /** Rows of a page. The reading is there already: a page costs a look at it, and no call. */
-const pageSize = 500
+const pageSize = 1000
 
 const utc = getZone('UTC')
+const lineEnd = 0x0a
 
 /** The rows before this day. */
 const Place = z.object({ until: z.iso.date() })
 
-/** What a page holds: its rows, and how old they are. */
-interface Held {
-  readonly rows: readonly PageRow[]
+/** The first line of a held page. Behind it are its rows, as they are kept. */
+interface PageFacts {
   readonly next: PageCursor | null
   readonly ownRows: number
   readonly age: DataAge
@@ -50,8 +50,7 @@ interface Held {
 
 export function makeTransactionReader(reach: Reach): RowReader<TransactionPage> {
   async function read(query: RowsQuery, cursor: PageCursor | null, call: CallContext) {
-    const [account] = query.accounts
-    assert(account !== undefined && query.accounts.length === 1, 'rows are read by account')
+    const account = onlyAccount(query)
     const isFirst = cursor === null
     const until = isFirst ? firstDay(query) : Place.parse(JSON.parse(cursor)).until
     const kept = keptAccountOf(query.login, account.upstreamId)
@@ -59,13 +58,12 @@ export function makeTransactionReader(reach: Reach): RowReader<TransactionPage> 
     const asked = isFirst ? call : keepsReadings(call)
     const { value, readAt } = await readRows(reach, query.login, kept, asked)
     const { rows, count, until: next } = sliceKeptRows(value, { until, isFirst }, pageSize)
-    const held: Held = {
-      rows: identifyRows(rows, account, query.userId),
+    const facts: PageFacts = {
       next: next === null ? null : JSON.stringify({ until: next }),
       ownRows: count,
       age: { asOf: readAt, goodUntil: readAt + readingLifeMs },
     }
-    return toPage(query, account, held, Buffer.from(JSON.stringify(held)))
+    return openPage(query, Buffer.concat([Buffer.from(`${JSON.stringify(facts)}\n`), rows]))
   }
 
   return {
@@ -73,12 +71,14 @@ export function makeTransactionReader(reach: Reach): RowReader<TransactionPage> 
     overlap: 0,
     isByAccount: true,
     read,
-    open(query, _cursor, body) {
-      const [account] = query.accounts
-      assert(account !== undefined, 'rows are read by account')
-      return toPage(query, account, JSON.parse(Buffer.from(body).toString()), body)
-    },
+    open: (query, _cursor, body) => openPage(query, body),
   }
+}
+
+function onlyAccount({ accounts }: RowsQuery): AccountRef {
+  const [account] = accounts
+  assert(account !== undefined && accounts.length === 1, 'rows are read by account')
+  return account
 }
 
 /** The first day that is after the query, whatever the user's zone; null: today's rows may be in it. */
@@ -86,12 +86,11 @@ function firstDay({ window: { to, isOpen } }: RowsQuery): string | null {
   return to === null || isOpen === true ? null : addDays(utc.dayOf(to), 2)
 }
 
-function toPage(
-  query: RowsQuery,
-  account: AccountRef,
-  { rows, ...held }: Held,
-  body: Uint8Array,
-): TransactionPage {
+function openPage(query: RowsQuery, body: Uint8Array): TransactionPage {
+  const account = onlyAccount(query)
+  const start = body.indexOf(lineEnd) + 1
+  const facts: PageFacts = JSON.parse(Buffer.from(body.subarray(0, start)).toString())
+  const rows: readonly PageRow[] = identifyRows(parseRows(body.subarray(start)), account)
   function rowAt(index: number) {
     const row = rows[index]
     assert(row !== undefined, 'the index is on the page')
@@ -100,17 +99,15 @@ function toPage(
   }
   return {
     length: rows.length,
-    next: held.next,
+    ...facts,
     ahead: [],
     total: null,
-    ownRows: held.ownRows,
-    age: held.age,
     body,
     head(index): RowHead {
       const row = rowAt(index)
-      return { id: row.id, account, time: timeOf(row, query) }
+      return { id: row.key, account, time: timeOf(row, query) }
     },
-    map: (index) => toTransaction(rowAt(index), account),
+    map: (index) => toTransaction(rowAt(index), account, query.userId),
     details: (index) => toDetails(rowAt(index)),
     settling: (index) => toSettling(rowAt(index), account),
   }

@@ -2,7 +2,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Transaction } from '#contract/resources.ts'
 import { type Decimal, isNegative, parseDecimal } from '#kernel/decimal.ts'
-import type { UserId } from '#kernel/ids.ts'
 import { getZone, type Micros, toIso, toMicros, type Zone } from '#kernel/time.ts'
 import { timeOfDay, timeOfInstant } from '../day-time.ts'
 import { categoryOfMerchant } from '../merchant-category.ts'
@@ -19,8 +18,8 @@ import { malformed } from './failures.ts'
 
 /** A row of a query's accounts with its identity, as a page holds it. */
 export interface IdentifiedRow extends WireRow {
-  /** The public id (reading R37). */
-  readonly id: string
+  /** What its public id is made from (reading R37). */
+  readonly key: string
   /** The account's id at the server. */
   readonly account: string
 }
@@ -50,7 +49,6 @@ const rowsPerTurn = 500
  */
 export async function identifyRows(
   accounts: readonly (readonly [AccountRef, WireAccount])[],
-  userId: UserId,
   { start, end }: WindowBounds,
 ): Promise<readonly IdentifiedRow[]> {
   const rows: IdentifiedRow[] = []
@@ -64,11 +62,11 @@ export async function identifyRows(
     }
     const keys = keyRows(settled, { contentOf, placeOf })
     for (const [index, row] of settled.entries()) {
-      const id = toTransactionId('simplefin', userId, keys[index] ?? '')
-      if (rows.push({ ...row, account: account.id, id }) % rowsPerTurn === 0) await nextTurn()
+      const key = keys[index] ?? ''
+      if (rows.push({ ...row, account: account.id, key }) % rowsPerTurn === 0) await nextTurn()
     }
   }
-  return rows.toSorted((one, other) => other.posted - one.posted || (one.id < other.id ? -1 : 1))
+  return rows.toSorted((one, other) => other.posted - one.posted || (one.key < other.key ? -1 : 1))
 }
 
 /** Where a row stands among equal ones. */
@@ -96,9 +94,10 @@ export function timeOf({ posted }: Pick<WireRow, 'posted'>, query: RowsQuery): M
 export function toTransaction(
   row: IdentifiedRow,
   account: AccountRef,
-  { zone }: RowsQuery,
+  { zone, userId }: RowsQuery,
 ): Transaction {
-  return toRow(row, account, { id: row.id, status: 'posted', date: dayOf(row.posted, zone) })
+  const id = toTransactionId('simplefin', userId, row.key)
+  return toRow(row, account, { id, status: 'posted', date: dayOf(row.posted, zone) })
 }
 
 const dayOf = (at: number, zone: Zone): string =>

@@ -86,7 +86,7 @@ export function makeTransactionReader(reach: Reach): RowReader<TransactionPage> 
     for (const [ref, { transactions }] of place.until === null ? accounts : []) {
       if ((transactions?.length ?? 0) === 0) demandWhole(set, ref)
     }
-    const rows = await identifyRows(accounts, query.userId, bounds)
+    const rows = await identifyRows(accounts, bounds)
     const times = accounts.map(([, account]) => balanceTime(account, readAt))
     const held: Held = {
       rows,
@@ -179,7 +179,7 @@ function toPage(query: RowsQuery, { rows, ...held }: Held, body: Uint8Array): Tr
     body,
     head(index): RowHead {
       const { row, account } = rowAt(index)
-      return { id: row.id, account, time: timeOf(row, query) }
+      return { id: row.key, account, time: timeOf(row, query) }
     },
     map(index) {
       const { row, account } = rowAt(index)
