@@ -19,6 +19,7 @@ for (const model of ['AuthorizationCode', 'RefreshToken'] as const) {
       alreadyUsed: () => new Error('already used'),
       tooManyPending: () => new Error('too many'),
       onReuse: ({ clientId }) => reused.push(clientId),
+      onDamaged: (error) => assert.fail(error),
     })
     const of = (name: string) => make(name) as Adapter
     await of('Grant').upsert('grant', { accountId, clientId: 'agent' }, 60)

@@ -9,6 +9,7 @@ import type { Clock } from '#kernel/time.ts'
 import { StoreUnavailableError } from '#store/failure.ts'
 import type { NewOAuthRow, OAuthModel, OAuthRow, OAuthStore } from '#store/ports/oauth.ts'
 import { lifetimes } from './lifetimes.ts'
+import { openRow } from './open-row.ts'
 import { noteReachedBound } from './requester.ts'
 import { toRowId } from './row-id.ts'
 
@@ -23,6 +24,8 @@ export interface OAuthAdapterOptions {
   readonly tooManyPending: () => Error
   /** A code or refresh token was used twice: an attacker may hold a copy. */
   readonly onReuse: (payload: AdapterPayload) => void
+  /** A row does not open; for the engine there is none. */
+  readonly onDamaged: (error: Error) => void
 }
 
 /** Limit of never used clients per address; beyond it the oldest are deleted. */
@@ -51,7 +54,7 @@ export function makeAdapterFactory(options: OAuthAdapterOptions): AdapterFactory
 function makeRowAdapter(model: OAuthModel, options: OAuthAdapterOptions): Adapter {
   const { store, clock } = options
   const read = async (id: string) => {
-    const row = await store.find(model, toRowId(model, id))
+    const row = await openRow(() => store.find(model, toRowId(model, id)), options.onDamaged)
     return row === null ? null : { row, payload: JSON.parse(row.payload) as AdapterPayload }
   }
   return {
@@ -99,7 +102,7 @@ function makeRowAdapter(model: OAuthModel, options: OAuthAdapterOptions): Adapte
   }
 }
 
-function makeGrantAdapter({ store, clock }: OAuthAdapterOptions): Adapter {
+function makeGrantAdapter({ store, clock, onDamaged }: OAuthAdapterOptions): Adapter {
   return {
     ...forgetful,
     async upsert(id, payload, expiresIn) {
@@ -116,7 +119,7 @@ function makeGrantAdapter({ store, clock }: OAuthAdapterOptions): Adapter {
       })
     },
     async find(id) {
-      const row = await store.findGrant(toRowId('Grant', id))
+      const row = await openRow(() => store.findGrant(toRowId('Grant', id)), onDamaged)
       if (row === null) return undefined
       const payload = JSON.parse(row.payload) as AdapterPayload
       return { ...payload, jti: id, ...toEngineTimes(row, clock) }

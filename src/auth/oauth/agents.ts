@@ -49,9 +49,9 @@ export function makeAgents({ store, clock }: AgentsOptions): Agents {
       const id = rowOfNameless(grantId) ?? toRowId('Grant', grantId)
       const agent = (await list(userId)).find((one) => one.grantId === grantId)
       return store.transact(async (tx) => {
-        const grant = await tx.oauth.findGrant(id)
+        const grant = await tx.oauth.findParties(id)
         if (grant === null || grant.userId !== userId) return false
-        const { clientId } = ClientName.parse(JSON.parse(grant.payload))
+        const { clientId } = grant
         if (!(await tx.oauth.deleteGrant(id))) return false
         await tx.audit({
           at: clock.now(),
@@ -90,5 +90,3 @@ function rowOfNameless(grantId: string): Uint8Array | null {
 
 /** Ids of grants have 43 characters, those of their rows 64. */
 const DisconnectInput = z.strictObject({ grantId: z.string('must be text').max(256) })
-
-const ClientName = z.object({ clientId: z.string() })

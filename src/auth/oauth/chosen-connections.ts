@@ -7,15 +7,24 @@ import { type ConnectionId, parseUuid, type UserId } from '#kernel/ids.ts'
 import type { OAuthStore } from '#store/ports/oauth.ts'
 import type { StoreRows } from '#store/ports/store.ts'
 import { AgentFacts } from './agents.ts'
+import { openRow } from './open-row.ts'
 import { toRowId } from './row-id.ts'
 
-/** Null: every connection, later ones too. A grant whose facts are gone sees none. */
+interface FactsOptions {
+  readonly store: Pick<OAuthStore, 'find'>
+  readonly onDamaged: (error: Error) => void
+}
+
+/**
+ * Null: every connection, later ones too. Undefined: the facts are gone or do not open, so nothing says what
+ * was allowed, and the agent has to be connected again.
+ */
 export async function findChosenConnections(
-  store: Pick<OAuthStore, 'find'>,
+  { store, onDamaged }: FactsOptions,
   grantId: string,
-): Promise<readonly ConnectionId[] | null> {
-  const row = await store.find('Agent', toRowId('Agent', grantId))
-  if (row === null) return []
+): Promise<readonly ConnectionId[] | null | undefined> {
+  const row = await openRow(() => store.find('Agent', toRowId('Agent', grantId)), onDamaged)
+  if (row === null) return undefined
   const { connections } = AgentFacts.parse(JSON.parse(row.payload))
   return connections && toConnectionIds(connections)
 }

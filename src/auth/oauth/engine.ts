@@ -33,6 +33,7 @@ export interface EngineOptions {
   readonly hasConsent: (clientId: string) => Promise<boolean>
   readonly renderRefusal: RenderRefusal
   /** The connections that a person chose for a grant; null: every one. */
+  /** Throws the engine's refusal when it is not known what the person allowed. */
   readonly chosenConnections: (grantId: string) => Promise<readonly string[] | null>
   /** A code or refresh token was used twice and the engine revoked its grant. */
   readonly onReuse: (clientId: string) => void

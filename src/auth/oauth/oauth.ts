@@ -91,7 +91,7 @@ export function makeOAuth(options: OAuthOptions): OAuth {
       onFailure: report.failed,
       observe: report.request,
     }),
-    tokens: makeTokenReader({ store: store.oauth, clock, resource }),
+    tokens: makeTokenReader({ store: store.oauth, clock, resource, onDamaged: report.failed }),
     consent: makeConsentRequests({
       engine,
       addressOf,
@@ -133,12 +133,19 @@ function buildEngine(module: EngineModule, options: OAuthOptions) {
       tooManyPending: () => new module.errors.TemporarilyUnavailable('too many requests wait'),
       alreadyUsed: () => new module.errors.InvalidGrant('already used'),
       onReuse: (payload) => report.reused(payload.clientId ?? ''),
+      onDamaged: report.failed,
     }),
     onReuse: report.reused,
     onReachedBound: report.pendingRefused,
     hasConsent: (clientId) => store.oauth.hasGrants(clientId),
     renderRefusal: options.renderRefusal,
-    chosenConnections: (grantId) => findChosenConnections(store.oauth, grantId),
+    async chosenConnections(grantId) {
+      const facts = { store: store.oauth, onDamaged: report.failed }
+      const chosen = await findChosenConnections(facts, grantId)
+      if (chosen === undefined)
+        throw new module.errors.InvalidGrant('what was allowed is not known')
+      return chosen
+    },
     cookieKey,
     userExists: async (accountId) => {
       const userId = parseUuid<UserId>(accountId)

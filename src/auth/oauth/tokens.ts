@@ -8,6 +8,7 @@ import type { Clock } from '#kernel/time.ts'
 import type { OAuthStore } from '#store/ports/oauth.ts'
 import { isScope } from '../scopes.ts'
 import { findChosenConnections, toConnectionIds } from './chosen-connections.ts'
+import { openRow } from './open-row.ts'
 import type { TokenReader } from './port.ts'
 import { toRowId } from './row-id.ts'
 
@@ -31,11 +32,15 @@ export interface TokensOptions {
   readonly clock: Clock
   /** The only audience that is accepted. */
   readonly resource: () => string
+  /** A row does not open; its token is refused. */
+  readonly onDamaged: (error: Error) => void
 }
 
-export function makeTokenReader({ store, clock, resource }: TokensOptions): TokenReader {
+export function makeTokenReader(options: TokensOptions): TokenReader {
+  const { store, clock, resource, onDamaged } = options
+
   async function connectionsOf({ extra, grantId }: z.infer<typeof Written>) {
-    if (extra === undefined) return findChosenConnections(store, grantId)
+    if (extra === undefined) return findChosenConnections(options, grantId)
     return extra.connections && toConnectionIds(extra.connections)
   }
 
@@ -43,18 +48,21 @@ export function makeTokenReader({ store, clock, resource }: TokensOptions): Toke
     noteUse: ({ grantId }, at) => store.touchGrant(toRowId('Grant', grantId), at),
     async find(token) {
       if (!shape.test(token)) return null
-      const row = await store.find('AccessToken', toRowId('AccessToken', token))
+      const id = toRowId('AccessToken', token)
+      const row = await openRow(() => store.find('AccessToken', id), onDamaged)
       if (row === null || row.expiresAt <= clock.now()) return null
       const written = Written.safeParse(JSON.parse(row.payload)).data
       if (written === undefined || written.aud !== resource()) return null
       const userId = parseUuid<UserId>(written.accountId)
       if (userId === null) return null
+      const connections = await connectionsOf(written)
+      if (connections === undefined) return null
       return {
         userId,
         clientId: written.clientId,
         grantId: written.grantId,
         scopes: written.scope.split(' ').filter(isScope),
-        connections: await connectionsOf(written),
+        connections,
         expiresAt: row.expiresAt,
       }
     },

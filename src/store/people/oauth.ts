@@ -86,6 +86,7 @@ function makeRows({ engine, write, sealer }: SealingOptions): Pick<OAuthStore, R
 type Grants =
   | 'saveGrant'
   | 'findGrant'
+  | 'findParties'
   | 'deleteGrant'
   | 'touchGrant'
   | 'hasGrants'
@@ -110,6 +111,14 @@ function makeGrants({ engine, write, sealer }: SealingOptions): Pick<OAuthStore,
       if (row === undefined) return null
       const payload = openOAuthPayload(sealer, 'oauth_grants', id, row.payload)
       return { ...row, payload, usedAt: null }
+    },
+    async findParties(id) {
+      const parties = await db
+        .selectFrom('oauth_grants')
+        .select(['user_id as userId', 'client_id as clientId'])
+        .where('id', '=', id)
+        .executeTakeFirst()
+      return parties ?? null
     },
     deleteGrant: (id) =>
       write(async (tx, touched) => {

@@ -80,7 +80,7 @@ export interface OAuthStore {
   ): Promise<'kept' | 'origin_full' | 'full'>
   /** Saves while this browser session exists: one transaction locks the session and stores. */
   saveWhile(sessionId: SessionId, row: NewOAuthRow): Promise<boolean>
-  /** Includes expired rows that have not been swept yet. */
+  /** Includes expired rows that have not been swept yet. @throws SealError when it does not open. */
   find(model: OAuthModel, id: Uint8Array): Promise<OAuthRow | null>
   /** True for exactly one caller, even across concurrent processes. */
   consume(model: OAuthModel, id: Uint8Array, at: Millis): Promise<boolean>
@@ -93,7 +93,10 @@ export interface OAuthStore {
   trimUnusedClients(keep: number): Promise<number>
   /** Creates a grant or replaces its payload and expiry. False when the user is gone or being deleted. */
   saveGrant(grant: NewOAuthGrant): Promise<boolean>
+  /** @throws SealError when the payload does not open. */
   findGrant(id: Uint8Array): Promise<(OAuthRow & { readonly userId: UserId }) | null>
+  /** Whose the grant is, and for which client, whether or not its payload opens. */
+  findParties(id: Uint8Array): Promise<Pick<NewOAuthGrant, 'userId' | 'clientId'> | null>
   /** Deletes the grant and everything that depends on it, at once; false when there was none. */
   deleteGrant(id: Uint8Array): Promise<boolean>
   /** Stores the last use of a grant; called at most once a minute per grant, after the request. */

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, test } from 'node:test'
+import { post, rpc } from '#tests/support/agent.ts'
 import type { Jar } from '#tests/support/jar.ts'
 import { emit } from '../list-events/emitted.ts'
 import { connectAgent, type PagesWorld, type Person, startPages } from './world.ts'
@@ -91,4 +92,27 @@ test('an agent whose facts cannot be decrypted is listed and can be disconnected
   assert.equal(refused.location, '/agents?done=gone')
   assert.equal((await jar.post('/agents/disconnect', form)).location, '/agents?done=disconnected')
   assert.match((await jar.get('/agents')).text, /No agent is connected/)
+})
+
+test('an agent whose token is damaged gets 401, and is disconnected even if its grant is damaged', async () => {
+  const person = await world.addPerson()
+  const jar = await world.enter(person)
+  const { access_token: token } = await connectAgent(world.service, jar, { name: 'Claude' })
+  const ping = () => post(world.service, rpc('ping'), { as: `Bearer ${token}` })
+  assert.equal((await ping()).status, 200)
+  damage(
+    `update oauth_rows set payload = zeroblob(64) where model = 'AccessToken'
+      and grant_id in (select id from oauth_grants where user_id = ?)`,
+    person,
+  )
+  const refused = await ping()
+  assert.equal(refused.status, 401)
+  assert.match(String(refused.headers['www-authenticate']), /^Bearer error="invalid_token"/)
+  damage(damages['the grant of an agent'] ?? '', person)
+  const { hidden } = await jar.get('/agents')
+  const question = await jar.get(
+    `/agents/disconnect?grant=${encodeURIComponent(hidden.grant ?? '')}`,
+  )
+  const form = { ...question.hidden, decision: 'confirm' }
+  assert.equal((await jar.post('/agents/disconnect', form)).location, '/agents?done=disconnected')
 })
