@@ -36,9 +36,12 @@ function makeRead(generation: string, generationAt: number, count: number) {
 
 function makeAnchor(generation: string, generationAt: number, marks: [number, Mark][]): Anchor {
   const begun = toFacts(generation, generationAt)
-  return { begun, facts: 'zone', marks: new Map(marks), expiresAt: now + 1 }
+  return { begun, goodUntil, facts: 'zone', marks: new Map(marks), expiresAt: now + 1 }
 }
-const shown = (offset: number, end: number) => ({ facts: 'zone', offset, end, now, ttlMs })
+const goodUntil = Number.POSITIVE_INFINITY
+const shown = (offset: number, end: number) => {
+  return { facts: 'zone', offset, end, now, ttlMs, goodUntil }
+}
 const expiresAt = now + ttlMs + anchorLifeMs
 
 test('R17: a window without rows keeps the mark of its reader, and the anchor lives on', () => {

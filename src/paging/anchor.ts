@@ -27,8 +27,8 @@ type Marks = ReadonlyMap<number, Mark>
 export interface Anchor {
   /** What a later snapshot begins with, the first rows among it. */
   readonly begun: SnapshotFacts
-  /** The end of the generation's data where they are read a few times a day only (reading R36). */
-  readonly goodUntil?: number
+  /** The end of the generation's data (reading R36); Infinity: they were read for the query. */
+  readonly goodUntil: number
   /**
    * The time zone and the accounts: with others the rows are not the same. Null: the rows that were shown are
    * not there any more, and only a window at offset 0 begins anew.
@@ -45,7 +45,7 @@ export interface Shown {
   readonly offset: number
   readonly end: number
   readonly now: number
-  readonly goodUntil?: number
+  readonly goodUntil: number
   /** How long a snapshot lives. */
   readonly ttlMs: number
 }
@@ -85,8 +85,7 @@ export function addMarks(before: Anchor | null, snapshot: Snapshot, shown: Shown
   }
   if (isLater) return { ...before, marks, expiresAt }
   const begun = { ...snapshot.facts, firsts: listFirsts(snapshot) }
-  const anchor = { begun, facts, marks, expiresAt }
-  return goodUntil === undefined ? anchor : { ...anchor, goodUntil }
+  return { begun, goodUntil, facts, marks, expiresAt }
 }
 
 /** The newest marks, by when a reader last stood there. */
@@ -130,8 +129,6 @@ export function refuseChanged(anchor: Anchor | null, snapshot: Snapshot, offset:
 const maxLocalMarks = 200_000
 /** How often a change is tried that other processes come before. */
 const mostAttempts = 8
-
-export type Anchors = ReturnType<typeof makeAnchors>
 
 export function makeAnchors(clock: Clock, shared: SharedSnapshots | null) {
   const local = new LRUCache<string, Anchor>({

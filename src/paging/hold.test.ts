@@ -93,7 +93,7 @@ test('R19: an expired snapshot is let go even when no request uses it', (t) => {
 test('R36: rows are as old as the oldest of their pages, and end with the first of them', () => {
   const page = (age: SnapshotPage['age']) => ({ age }) as SnapshotPage
   const read = page(null)
-  assert.equal(ageOf([[read], []]), null)
+  assert.deepEqual(ageOf([[read], []]), { goodUntil: Number.POSITIVE_INFINITY })
   assert.equal(endOf({ expiresAt: 50 }, [[read]]), 50)
   const lists = [
     [page({ asOf: 9, goodUntil: 40 }), read],

@@ -8,8 +8,9 @@ import { makeSnapshot, type Snapshot, type SnapshotPage } from './snapshot.ts'
 const leastBytes = 512
 
 /** Compresses the bodies that are not, outside the main thread. Returns those as they came. */
-export async function packBodies({ bodies }: HeldSnapshot): Promise<readonly Uint8Array[]> {
-  const raw = [...bodies].filter(([, body]) => body.length >= leastBytes && !isPacked(body))
+export async function packBodies({ bodies }: HeldSnapshot, names = [...bodies.keys()]) {
+  const given = names.map((name) => [name, bodies.get(name) ?? new Uint8Array()] as const)
+  const raw = given.filter(([, body]) => body.length >= leastBytes && !isPacked(body))
   await Promise.all(raw.map(async ([name, body]) => bodies.set(name, await pack(body))))
   return raw.map(([, body]) => body)
 }
@@ -25,24 +26,23 @@ export interface HeldSnapshot {
   readonly saved: Set<string>
 }
 
+type Lists = readonly (readonly SnapshotPage[])[]
+
 /**
- * The age of what its pages have: the oldest of them, and the earliest end; null where each was read for the
- * query (reading R36).
+ * The age of what its pages have: the oldest of them, and the earliest end; neither where each was read for
+ * the query (reading R36).
  */
-export function ageOf(lists: readonly (readonly SnapshotPage[])[]): DataAge | null {
+export function ageOf(lists: Lists): Pick<DataAge, 'goodUntil'> & Partial<DataAge> {
   const ages = lists.flat().flatMap(({ age }) => age ?? [])
-  if (ages.length === 0) return null
-  return {
-    asOf: oldestOf(ages.map(({ asOf }) => asOf)),
-    goodUntil: Math.min(...ages.map(({ goodUntil }) => goodUntil)),
-  }
+  const goodUntil = Math.min(...ages.map((age) => age.goodUntil))
+  return ages.length === 0
+    ? { goodUntil }
+    : { asOf: oldestOf(ages.map((age) => age.asOf)), goodUntil }
 }
 
 /** When it may be used no longer. */
-export const endOf = (
-  { expiresAt }: { readonly expiresAt: number },
-  lists: readonly (readonly SnapshotPage[])[],
-): number => Math.min(expiresAt, ageOf(lists)?.goodUntil ?? expiresAt)
+export const endOf = ({ expiresAt }: { readonly expiresAt: number }, lists: Lists): number =>
+  Math.min(expiresAt, ageOf(lists).goodUntil)
 
 /** Numbered pages count only when they were looked at again: until then they are read into a copy. */
 export function copyHeld(held: HeldSnapshot): HeldSnapshot {

@@ -205,9 +205,15 @@ test('R18: of two processes that begin a walk at once the first to show its wind
 
 test('a window of an earlier generation may end where a reader of a still earlier one stood', () => {
   const marks = new Map<number, Mark>([[6, { print: 1, generation: 'first', at: 1 }]])
-  const before: Anchor = { begun: toFacts('third', 3), facts: '', marks, expiresAt: 1 }
+  const before: Anchor = {
+    begun: toFacts('third', 3),
+    facts: '',
+    marks,
+    goodUntil: Infinity,
+    expiresAt: 1,
+  }
   const snapshot = makeSnapshot(toFacts('second', 2), [[]])
-  const shown = { facts: '', offset: 0, end: 6, now: 4, ttlMs: 0 }
+  const shown = { facts: '', offset: 0, end: 6, now: 4, ttlMs: 0, goodUntil: Infinity }
   assert.deepEqual(addMarks(before, snapshot, shown)?.marks.get(6), {
     print: 0,
     generation: 'second',
@@ -227,8 +233,8 @@ test('an anchor keeps 1,024 marks, those where readers stood last', () => {
   const snapshot = makeSnapshot(facts, [[]])
   const marks = new Map<number, Mark>()
   for (let at = 1; at <= 1025; at += 1) marks.set(at, { print: 0, generation: 'g', at: 2000 - at })
-  const before: Anchor = { begun: facts, facts: '', marks, expiresAt: 1 }
-  const shown = { facts: '', offset: 1, end: 1030, now: 2000, ttlMs: 0 }
+  const before: Anchor = { begun: facts, facts: '', marks, goodUntil: Infinity, expiresAt: 1 }
+  const shown = { facts: '', offset: 1, end: 1030, now: 2000, ttlMs: 0, goodUntil: Infinity }
   const kept = [...(addMarks(before, snapshot, shown)?.marks.keys() ?? [])].toSorted(
     (a, b) => a - b,
   )
@@ -247,7 +253,7 @@ test('a process remembers anchors up to a bound of marks, the ones changed last'
     window: { from: null, to: null },
     firsts: [],
   }
-  const anchor: Anchor = { begun, facts: '', marks, expiresAt: 1 }
+  const anchor: Anchor = { begun, facts: '', marks, goodUntil: Infinity, expiresAt: 1 }
   for (let query = 0; query < 250; query += 1) await anchors.update(`${query}`, () => anchor)
   assert.equal(await anchors.load('0', 0), null)
   assert.notEqual(await anchors.load('249', 0), null)

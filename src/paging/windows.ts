@@ -12,14 +12,7 @@ import { makeQueue } from '#kernel/queue.ts'
 import type { Clock, Millis } from '#kernel/time.ts'
 import { UpstreamError } from '#providers/failure.ts'
 import { releaseBytes } from '#providers/release-bytes.ts'
-import {
-  type Anchor,
-  type Anchors,
-  addMarks,
-  countShown,
-  makeAnchors,
-  refuseChanged,
-} from './anchor.ts'
+import { type Anchor, addMarks, countShown, makeAnchors, refuseChanged } from './anchor.ts'
 import { ageOf, copyHeld, type HeldSnapshot, packBodies } from './hold.ts'
 import { readOn, toRowsFailure } from './read-on.ts'
 import { openPlace, type Place, type SharedPlace } from './share.ts'
@@ -81,7 +74,7 @@ interface Ask extends WindowRequest {
   readonly key: string
   readonly clock: Clock
   readonly place: Place
-  readonly anchors: Anchors
+  readonly anchors: ReturnType<typeof makeAnchors>
 }
 
 /** What an attempt may use: what is held, a new reading of the same generation, or only a new generation. */
@@ -137,7 +130,7 @@ async function readWindow(ask: Ask): Promise<Window<unknown>> {
  */
 const isCurrent = (
   { epoch, ttlMs, clock }: Ask,
-  { begun, goodUntil = Number.POSITIVE_INFINITY }: Pick<Anchor, 'begun' | 'goodUntil'>,
+  { begun, goodUntil }: Pick<Anchor, 'begun' | 'goodUntil'>,
 ): boolean =>
   begun.generationEpoch >= epoch && clock.now() < Math.min(begun.generationAt + ttlMs, goodUntil)
 
@@ -152,7 +145,9 @@ const isOvertaken = (ask: Ask, anchor: Anchor): boolean =>
 function canUse(ask: Ask, facts: SnapshotFacts, anchor: Anchor | null): boolean {
   const isOther = anchor !== null && anchor.begun.generation !== facts.generation
   if (ask.offset === 0) {
-    return isCurrent(ask, { begun: facts }) && !(isOther && isCurrent(ask, anchor))
+    return (
+      isCurrent(ask, { begun: facts, goodUntil: Infinity }) && !(isOther && isCurrent(ask, anchor))
+    )
   }
   return !(isOther && anchor.begun.generation === anchor.marks.get(ask.offset)?.generation)
 }
@@ -198,12 +193,13 @@ async function answer(ask: Ask, plan: Plan): Promise<Window<unknown>> {
   const { snapshot } = held
   const { facts, lists, order } = snapshot
   refuseChanged(anchor, snapshot, offset)
-  const opened = await readMore(ask, held, countShown(anchor, snapshot, offset))
+  const { opened, packing } = await readMore(ask, held, countShown(anchor, snapshot, offset))
   const [seen, complete] = [order.length, snapshot.isComplete()]
   const end = Math.min(offset + limit, seen)
   const isLast = complete && end === seen
   const isWhole = offset === 0 && isLast && lists.every(({ pages }) => pages.length < 2)
-  const raw = isWhole ? [] : await packBodies(held)
+  if (!isWhole) packing.push(packBodies(held))
+  const raw = (await Promise.all(packing)).flat()
   if (!isWhole && !(await place.save(key, owner, held))) {
     throw new Trouble('contested', 'another process saved first')
   }
@@ -217,35 +213,45 @@ async function answer(ask: Ask, plan: Plan): Promise<Window<unknown>> {
   // window has no end that could be marked.
   const canCache =
     isMarked && facts.generationEpoch === ask.epoch && (rows.length > 0 || offset === 0)
-  const age = ageOf(snapshot.listPages())
-  const staleAt = Math.min(facts.generationAt + ask.ttlMs, age?.goodUntil ?? Infinity)
-  const window = { rows, seen, complete, staleAt: canCache ? staleAt : 0 }
-  return age === null ? window : { ...window, asOf: age.asOf }
+  const { goodUntil, ...age } = ageOf(snapshot.listPages())
+  const staleAt = canCache ? Math.min(facts.generationAt + ask.ttlMs, goodUntil) : 0
+  return { rows, seen, complete, staleAt, ...age }
 }
 
 /**
- * Reads what the window needs, and returns the pages that it shows. What came before a failure stays, so that
- * the next request goes on from there; a snapshot that was begun again does not replace a longer one.
+ * Reads what the window needs, and returns the pages that it shows, and those that are being compressed while
+ * others are read. What came before a failure stays, so that the next request goes on from there; a snapshot
+ * that was begun again does not replace a longer one.
  */
 async function readMore(ask: Ask, held: HeldSnapshot, shown: number) {
   const { place, clock, source, owner, ttlMs, offset, limit, key } = ask
   const { snapshot, bodies } = held
   const opened = new Map<string, AnyPage>()
+  const packing: Promise<readonly Uint8Array[]>[] = []
   let bytes = 0
-  const take = (page: SnapshotPage, read: AnyPage, { rows }: List) => {
+  const take = (page: SnapshotPage, read: AnyPage, { rows, pages }: List) => {
     bytes += read.body.byteLength
     if (bytes > maxReadBytes) {
       const detail = 'the pages are too large to be held'
       throw new UpstreamError(source.provider, { kind: 'malformed', detail })
     }
     bodies.set(page.name, read.body)
+    // A page that is all of its list may be the whole answer, which is not held.
+    if (page.next !== null || pages.length > 1) {
+      const packed = packBodies(held, [page.name])
+      // It is awaited when everything has been read.
+      packed.catch(() => undefined)
+      packing.push(packed)
+    }
     const start = rows.length - page.places.length
     if (rows.length > offset && start < offset + limit) opened.set(page.name, read)
   }
   try {
     const mayExpire = clock.now() - (held.expiresAt - ttlMs) >= cursorLifeMs
-    await readOn({ ...ask, snapshot, mayExpire, shown, take })
-    return opened
+    await readOn({ ...ask, snapshot, mayExpire, shown, take }).finally(() =>
+      Promise.allSettled(packing),
+    )
+    return { opened, packing }
   } catch (error) {
     const isLonger = (place.own.get(key)?.snapshot.order.length ?? 0) <= snapshot.order.length
     const isFailure = !(error instanceof Trouble)
@@ -301,9 +307,8 @@ async function mark(
     }
     // The rows that were read, and windows that another epoch or process showed meanwhile, are compared here.
     refuseChanged(anchor, snapshot, offset)
-    const age = ageOf(snapshot.listPages())
-    const until = age === null ? {} : { goodUntil: age.goodUntil }
-    return addMarks(anchor, snapshot, { facts, offset, end, now, ttlMs, ...until })
+    const { goodUntil } = ageOf(snapshot.listPages())
+    return addMarks(anchor, snapshot, { facts, offset, end, now, ttlMs, goodUntil })
   })
   if (stored === 'conflict') throw new Trouble('contested', 'other processes changed the anchor')
   return stored === 'saved'
