@@ -6,7 +6,7 @@
 import { randomBytes } from 'node:crypto'
 import type { CachedAnswer } from '#fast/port.ts'
 import { getZone, toMicros } from '#kernel/time.ts'
-import type { SharedPlace } from '#paging/share.ts'
+import type { SharedPlace } from '#paging/place.ts'
 import { openWindows, type Windows } from '#paging/windows.ts'
 import type { RowPage, RowReader, RowsQuery } from '#providers/port.ts'
 import type { Figure } from './figures.ts'
@@ -119,7 +119,7 @@ async function walk(
     owner: 'user',
     name: 'walk',
     epoch: 1,
-    facts: '',
+    zoneAndAccounts: '',
     ttlMs: 60_000,
     onListChanged: async () => undefined,
   } as const

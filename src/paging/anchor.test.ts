@@ -5,7 +5,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import { makePagedWorld, makeSharedMemory, type PagedRow } from '#tests/support/paged.ts'
 import { makeRows, makeStage, toFacts, ttlMs } from '#tests/support/windows.ts'
 import { type Anchor, addMarks, anchorLifeMs, type Mark } from './anchor.ts'
-import { clockSlackMs, decode } from './share.ts'
+import { clockSlackMs, decode } from './place.ts'
 import { makeSnapshot, type SnapshotPage } from './snapshot.ts'
 
 const now = 2 * ttlMs
@@ -35,17 +35,17 @@ function makeRead(generation: string, generationAt: number, count: number) {
 }
 
 function makeAnchor(generation: string, generationAt: number, marks: [number, Mark][]): Anchor {
-  const begun = toFacts(generation, generationAt)
-  return { begun, goodUntil, facts: 'zone', marks: new Map(marks), expiresAt: now + 1 }
+  const origin = toFacts(generation, generationAt)
+  return { origin, goodUntil, zoneAndAccounts: 'zone', marks: new Map(marks), expiresAt: now + 1 }
 }
 const goodUntil = Number.POSITIVE_INFINITY
 const shown = (offset: number, end: number) => {
-  return { facts: 'zone', offset, end, now, ttlMs, goodUntil }
+  return { zoneAndAccounts: 'zone', offset, end, now, ttlMs, goodUntil }
 }
 const expiresAt = now + ttlMs + anchorLifeMs
 
 test('R17: a window without rows keeps the mark of its reader, and the anchor lives on', () => {
-  const mark: Mark = { print: 77, generation: 'one', at: 5 }
+  const mark: Mark = { sum: 77, generation: 'one', at: 5 }
   const before = makeAnchor('one', 0, [[9, mark]])
   const kept = addMarks(before, makeRead('one', 0, 3), shown(9, 3))
   assert.deepEqual([...(kept?.marks ?? [])], [[9, { ...mark, at: now }]])
@@ -54,18 +54,18 @@ test('R17: a window without rows keeps the mark of its reader, and the anchor li
 })
 
 test('a window of an earlier generation ends where a reader of the later one stands with the same rows, whose mark stays', () => {
-  const theirs: Mark = { print: 1 + 2, generation: 'later', at: 5 }
+  const theirs: Mark = { sum: 1 + 2, generation: 'later', at: 5 }
   const before = makeAnchor('later', 9, [[2, theirs]])
   const anchor = addMarks(before, makeRead('earlier', 3, 3), shown(1, 2))
   assert.deepEqual(
     new Map(anchor?.marks),
     new Map([
-      [1, { ...theirs, print: 1, generation: 'earlier', at: now }],
+      [1, { ...theirs, sum: 1, generation: 'earlier', at: now }],
       [2, theirs],
     ]),
   )
   assert.deepEqual(anchor, { ...before, marks: anchor?.marks, expiresAt })
-  const others = makeAnchor('later', 9, [[2, { ...theirs, print: 4 }]])
+  const others = makeAnchor('later', 9, [[2, { ...theirs, sum: 4 }]])
   assert.throws(() => addMarks(others, makeRead('earlier', 3, 3), shown(1, 2)), /another reader/)
 })
 
@@ -194,7 +194,7 @@ test('R10: a window of another list is shown when the cached windows of the one 
 test('R10: with other accounts the second row of a walk is refused too, though the same row stands before it', async () => {
   const { stage, shared } = makeScene()
   await stage.ids(stage.open({ shared }), 0, 1)
-  stage.facts = 'other'
+  stage.zoneAndAccounts = 'other'
   await assert.rejects(stage.ids(stage.open({ shared }), 1, 3), isRefusal)
 })
 
@@ -204,10 +204,10 @@ test('the fingerprints of two lists have two seeds, which their anchors keep', a
     const { stage, shared } = makeScene()
     await stage.ids(stage.open({ shared }), 0, 3)
     const found = await shared.anchors.load('q', null)
-    const { begun } =
+    const { origin } =
       decode<Anchor>(found.kind === 'found' ? found.bytes : assert.fail()) ?? assert.fail()
-    assert.ok(Number.isSafeInteger(begun.seed))
-    seeds.add(begun.seed)
+    assert.ok(Number.isSafeInteger(origin.seed))
+    seeds.add(origin.seed)
   }
   assert.equal(seeds.size, 2)
 })

@@ -10,13 +10,14 @@ import { LRUCache } from 'lru-cache'
 import type { SharedSnapshots, SnapshotSaving } from '#fast/port.ts'
 import type { Print } from '#kernel/fingerprint.ts'
 import type { Clock } from '#kernel/time.ts'
-import { clockSlackMs, decode, encode } from './share.ts'
+import { clockSlackMs, decode, encode } from './place.ts'
 import { listFirsts, type Snapshot, type SnapshotFacts } from './snapshot.ts'
 import { Trouble } from './trouble.ts'
 
 /** One end of a window that was shown. */
 export interface Mark {
-  readonly print: Print
+  /** The fingerprint of the rows before it. */
+  readonly sum: Print
   readonly generation: string
   /** When a reader last stood there, in milliseconds since the epoch. */
   readonly at: number
@@ -26,14 +27,14 @@ type Marks = ReadonlyMap<number, Mark>
 
 export interface Anchor {
   /** What a later snapshot begins with, the first rows among it. */
-  readonly begun: SnapshotFacts
+  readonly origin: SnapshotFacts
   /** The end of the generation's data (reading R36); Infinity: they were read for the query. */
   readonly goodUntil: number
   /**
    * The time zone and the accounts: with others the rows are not the same. Null: the rows that were shown are
    * not there any more, and only a window at offset 0 begins anew.
    */
-  readonly facts: string | null
+  readonly zoneAndAccounts: string | null
   /** By offset, those of earlier generations too: their readers may go on only where nothing has changed. */
   readonly marks: Marks
   readonly expiresAt: number
@@ -41,7 +42,7 @@ export interface Anchor {
 
 /** A window that is shown. */
 export interface Shown {
-  readonly facts: string
+  readonly zoneAndAccounts: string
   readonly offset: number
   readonly end: number
   readonly now: number
@@ -61,7 +62,7 @@ const maxMarks = 1024
  * @throws Trouble `changed` where a reader of the newest generation stands at an end with other rows.
  */
 export function addMarks(before: Anchor | null, snapshot: Snapshot, shown: Shown): Anchor | null {
-  const { facts, offset, end, now, ttlMs, goodUntil } = shown
+  const { zoneAndAccounts, offset, end, now, ttlMs, goodUntil } = shown
   const { generation, generationAt } = snapshot.facts
   const expiresAt = Math.max(now + ttlMs + anchorLifeMs, before?.expiresAt ?? 0)
   const marks = listAlive(before?.marks ?? new Map(), now)
@@ -72,20 +73,20 @@ export function addMarks(before: Anchor | null, snapshot: Snapshot, shown: Shown
   }
   // A generation that began later stays the one that others continue. Its marks stay too: a late window would
   // refuse its readers otherwise.
-  const isLater = before !== null && before.begun.generationAt > generationAt
+  const isLater = before !== null && before.origin.generationAt > generationAt
   for (const at of [offset, end]) {
-    const print = snapshot.sums[at] ?? 0
+    const sum = snapshot.sums[at] ?? 0
     const theirs = isLater ? marks.get(at) : undefined
-    const isTheirs = theirs?.generation === before?.begun.generation
+    const isTheirs = theirs?.generation === before?.origin.generation
     // Two readers would stand at one place with other rows behind them, and their requests are the same.
-    if (theirs !== undefined && isTheirs && theirs.print !== print) {
+    if (theirs !== undefined && isTheirs && theirs.sum !== sum) {
       throw new Trouble('changed', 'another reader stands where the window ends')
     }
-    if (theirs === undefined || !isTheirs) marks.set(at, { print, generation, at: now })
+    if (theirs === undefined || !isTheirs) marks.set(at, { sum, generation, at: now })
   }
   if (isLater) return { ...before, marks, expiresAt }
-  const begun = { ...snapshot.facts, firsts: listFirsts(snapshot) }
-  return { begun, goodUntil, facts, marks, expiresAt }
+  const origin = { ...snapshot.facts, firsts: listFirsts(snapshot) }
+  return { origin, goodUntil, zoneAndAccounts, marks, expiresAt }
 }
 
 /** The newest marks, by when a reader last stood there. */
@@ -112,8 +113,8 @@ export function refuseChanged(anchor: Anchor | null, snapshot: Snapshot, offset:
   }
   const isOwn = (mark: Mark) => mark.generation === facts.generation
   // Rows that were not read yet are compared when they are.
-  const changed = [...anchor.marks].filter(([at, { print }]) =>
-    at > order.length ? snapshot.isComplete() : sums[at] !== print,
+  const changed = [...anchor.marks].filter(([at, { sum }]) =>
+    at > order.length ? snapshot.isComplete() : sums[at] !== sum,
   )
   if (changed.some(([, mark]) => isOwn(mark))) refuse(facts.generation)
   const here = anchor.marks.get(offset)
@@ -123,9 +124,7 @@ export function refuseChanged(anchor: Anchor | null, snapshot: Snapshot, offset:
   if (changed.some(([at]) => at <= offset)) refuse(null)
 }
 
-/**
- * Marks of all anchors in this process, of about 100 bytes each; an anchor without a window counts as one.
- */
+/** Marks of all anchors in this process, about 100 bytes each; an anchor without any counts as one. */
 const maxLocalMarks = 200_000
 /** How often a change is tried that other processes come before. */
 const mostAttempts = 8
@@ -140,7 +139,7 @@ export function makeAnchors(clock: Clock, shared: SharedSnapshots | null) {
   function toAlive(anchor: Anchor | undefined): Anchor | null {
     const now = clock.now()
     if (anchor === undefined || anchor.expiresAt <= now) return null
-    return anchor.begun.generationAt > now + clockSlackMs ? null : anchor
+    return anchor.origin.generationAt > now + clockSlackMs ? null : anchor
   }
 
   /** What is stored by another version of this program is no anchor, and cannot be continued. */

@@ -135,8 +135,8 @@ async function append(reading: Reading, read: ReadPage): Promise<void> {
   const isAnnounced = list.pages.length > 0 && page.next === null && source.reader.overlap === 0
   if (isAnnounced && page.ownRows === 0) await confirmEnd()
   const taken = takePage(source, snapshot, read)
-  const isBegun = list.rows.length + taken.places.length > 0
-  const isMissing = !isBegun && (firsts?.[list.index] ?? 'none') !== 'none'
+  const hasFirst = list.rows.length + taken.places.length > 0
+  const isMissing = !hasFirst && (firsts?.[list.index] ?? 'none') !== 'none'
   // A walk that begins does not look for its first row on later pages.
   if (isMissing && (taken.next === null || offset === 0)) {
     throw new Trouble('changed', 'the first row is not there any more', generation)

@@ -99,15 +99,15 @@ function listRows(
   const first = facts.firsts?.[list.index]
   const [places, times, prints, fills]: [number[], number[], number[], number[]] = [[], [], [], []]
   const here = new Set<Print>()
-  let isBegun = first === undefined || list.rows.length > 0
+  let isReached = first === undefined || list.rows.length > 0
   for (let at = repeated; at < page.length; at += 1) {
     const head = page.head(at)
     if (head === null) continue
     if ((from !== null && head.time < from) || (to !== null && head.time > to)) continue
     const print = digest(head.id)
     // Rows above the first one arrived after the generation began.
-    isBegun ||= first !== 'none' && first?.time === head.time && first.print === print
-    if (!isBegun || here.has(print) || list.seen.has(print)) continue
+    isReached ||= first !== 'none' && first?.time === head.time && first.print === print
+    if (!isReached || here.has(print) || list.seen.has(print)) continue
     here.add(print)
     places.push(at)
     times.push(head.time)

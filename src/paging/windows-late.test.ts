@@ -44,7 +44,7 @@ test('R10: a walk of an epoch that has passed takes the rows of the walk that be
 
 test('R10: a walk of an epoch that has passed is refused where the accounts or the time zone changed meanwhile', async () => {
   const { rows, stage, process, slow, release } = beginSlowly(20, 6)
-  Object.assign(stage, { epoch: 2, facts: 'other' })
+  Object.assign(stage, { epoch: 2, zoneAndAccounts: 'other' })
   assert.deepEqual(await stage.ids(process, 0, 4), idsOf(0, 4))
   rows.unshift(arrival)
   release()

@@ -5,7 +5,7 @@ import { UpstreamError } from '#providers/failure.ts'
 import { makePagedWorld, makeSharedMemory, type PagedRow } from '#tests/support/paged.ts'
 import { makeRows, makeStage, toFacts, ttlMs } from '#tests/support/windows.ts'
 import { type Anchor, addMarks, type Mark, makeAnchors } from './anchor.ts'
-import { decode } from './share.ts'
+import { decode } from './place.ts'
 import { makeSnapshot } from './snapshot.ts'
 
 const idsOf = (from: number, to: number) =>
@@ -29,7 +29,7 @@ test('R18: a walk goes on behind its first row as behind any other', async () =>
   stage.epoch += 1
   rows.unshift(arrival)
   assert.deepEqual(await stage.ids(process, 1, 3), idsOf(1, 4))
-  stage.facts = 'other'
+  stage.zoneAndAccounts = 'other'
   await assert.rejects(stage.ids(process, 1, 3), isRefusal)
 })
 
@@ -81,7 +81,7 @@ test('R18: a walk that only got windows without rows for an hour is still compar
   for (const offset of [0, 6, 12]) await stage.ids(process, offset, 6)
   rows.splice(16, 0, { id: 'late', time: -15.5, foreign: false })
   // The accounts changed: another generation begins, and reads two pages a request.
-  stage.facts = 'other'
+  stage.zoneAndAccounts = 'other'
   stage.epoch += 1
   for (let hour = 0; hour < 2; hour += 1) {
     stage.now += ttlMs + 1000
@@ -200,22 +200,22 @@ test('R18: of two processes that begin a walk at once the first to show its wind
   assert.ok(anchor !== null)
   assert.deepEqual([...anchor.marks.keys()].toSorted(), [0, 4, 6])
   const generations = new Set([...anchor.marks.values()].map(({ generation }) => generation))
-  assert.deepEqual([...generations], [anchor.begun.generation])
+  assert.deepEqual([...generations], [anchor.origin.generation])
 })
 
 test('a window of an earlier generation may end where a reader of a still earlier one stood', () => {
-  const marks = new Map<number, Mark>([[6, { print: 1, generation: 'first', at: 1 }]])
+  const marks = new Map<number, Mark>([[6, { sum: 1, generation: 'first', at: 1 }]])
   const before: Anchor = {
-    begun: toFacts('third', 3),
-    facts: '',
+    origin: toFacts('third', 3),
+    zoneAndAccounts: '',
     marks,
     goodUntil: Infinity,
     expiresAt: 1,
   }
   const snapshot = makeSnapshot(toFacts('second', 2), [[]])
-  const shown = { facts: '', offset: 0, end: 6, now: 4, ttlMs: 0, goodUntil: Infinity }
+  const shown = { zoneAndAccounts: '', offset: 0, end: 6, now: 4, ttlMs: 0, goodUntil: Infinity }
   assert.deepEqual(addMarks(before, snapshot, shown)?.marks.get(6), {
-    print: 0,
+    sum: 0,
     generation: 'second',
     at: 4,
   })
@@ -232,9 +232,22 @@ test('an anchor keeps 1,024 marks, those where readers stood last', () => {
   }
   const snapshot = makeSnapshot(facts, [[]])
   const marks = new Map<number, Mark>()
-  for (let at = 1; at <= 1025; at += 1) marks.set(at, { print: 0, generation: 'g', at: 2000 - at })
-  const before: Anchor = { begun: facts, facts: '', marks, goodUntil: Infinity, expiresAt: 1 }
-  const shown = { facts: '', offset: 1, end: 1030, now: 2000, ttlMs: 0, goodUntil: Infinity }
+  for (let at = 1; at <= 1025; at += 1) marks.set(at, { sum: 0, generation: 'g', at: 2000 - at })
+  const before: Anchor = {
+    origin: facts,
+    zoneAndAccounts: '',
+    marks,
+    goodUntil: Infinity,
+    expiresAt: 1,
+  }
+  const shown = {
+    zoneAndAccounts: '',
+    offset: 1,
+    end: 1030,
+    now: 2000,
+    ttlMs: 0,
+    goodUntil: Infinity,
+  }
   const kept = [...(addMarks(before, snapshot, shown)?.marks.keys() ?? [])].toSorted(
     (a, b) => a - b,
   )
@@ -243,9 +256,9 @@ test('an anchor keeps 1,024 marks, those where readers stood last', () => {
 
 test('a process remembers anchors up to a bound of marks, the ones changed last', async () => {
   const anchors = makeAnchors({ now: () => 0 }, null)
-  const mark: Mark = { print: 1, generation: 'g', at: 0 }
+  const mark: Mark = { sum: 1, generation: 'g', at: 0 }
   const marks = new Map(Array.from({ length: 1000 }, (_, at) => [at, mark] as const))
-  const begun = {
+  const origin = {
     generation: 'g',
     generationEpoch: 1,
     generationAt: 0,
@@ -253,7 +266,7 @@ test('a process remembers anchors up to a bound of marks, the ones changed last'
     window: { from: null, to: null },
     firsts: [],
   }
-  const anchor: Anchor = { begun, facts: '', marks, goodUntil: Infinity, expiresAt: 1 }
+  const anchor: Anchor = { origin, zoneAndAccounts: '', marks, goodUntil: Infinity, expiresAt: 1 }
   for (let query = 0; query < 250; query += 1) await anchors.update(`${query}`, () => anchor)
   assert.equal(await anchors.load('0', 0), null)
   assert.notEqual(await anchors.load('249', 0), null)

@@ -30,7 +30,7 @@ function makeWorld(count: number, paging: 'after' | 'number' = 'after', pageSize
   return { world, rows }
 }
 
-test('R17 to R19: a walk begun again twice (503, 429, well) shows every row of each window', async () => {
+test('R17 to R19: a walk origin again twice (503, 429, well) shows every row of each window', async () => {
   const { world, rows } = makeWorld(40)
   const stage = makeStage(world, { pageCap: 2 })
   const process = stage.open()
@@ -160,7 +160,7 @@ test('R10: a change of the time zone or of the accounts ends a walk with a refus
   const process = stage.open()
   await stage.ids(process, 0, 5)
   stage.epoch += 1
-  stage.facts = 'other'
+  stage.zoneAndAccounts = 'other'
   await assert.rejects(stage.ids(process, 5, 5), isRefusal)
   assert.deepEqual(await stage.ids(process, 0, 5), idsOf(0, 5))
   assert.deepEqual(await stage.ids(process, 5, 5), idsOf(5, 10))

@@ -13,9 +13,9 @@ import type { Clock, Millis } from '#kernel/time.ts'
 import { UpstreamError } from '#providers/failure.ts'
 import { releaseBytes } from '#providers/release-bytes.ts'
 import { type Anchor, addMarks, countShown, makeAnchors, refuseChanged } from './anchor.ts'
-import { ageOf, copyHeld, type HeldSnapshot, packBodies } from './hold.ts'
+import { ageOf, copyHeld, type HeldSnapshot, packBodies } from './held-snapshot.ts'
+import { openPlace, type Place, type SharedPlace } from './place.ts'
 import { readOn, toRowsFailure } from './read-on.ts'
-import { openPlace, type Place, type SharedPlace } from './share.ts'
 import { type List, makeSnapshot, type SnapshotFacts, type SnapshotPage } from './snapshot.ts'
 import { type AnyPage, listQuery, type RowsQuestion } from './take-page.ts'
 import { mayRepeat, Trouble } from './trouble.ts'
@@ -34,7 +34,7 @@ export interface WindowRequest<Page extends AnyPage = AnyPage> extends RowsQuest
   readonly name: string
   readonly epoch: number
   /** The time zone and the accounts. */
-  readonly facts: string
+  readonly zoneAndAccounts: string
   /** How long an answer of the operation is cached: a snapshot lives as long (reading R19). */
   readonly ttlMs: number
   readonly offset: number
@@ -96,7 +96,7 @@ export function openWindows(options: {
      * @throws UpstreamError; ApiError where the window would not continue what was shown.
      */
     read<Page extends AnyPage>(request: WindowRequest<Page>): Promise<Window<RowOf<Page>>> {
-      const key = `snapshot ${request.name} ${request.epoch} ${request.facts}`
+      const key = `snapshot ${request.name} ${request.epoch} ${request.zoneAndAccounts}`
       const ask: Ask = { ...(request as WindowRequest), key, clock, place, anchors }
       return queue.take(key, async () => {
         request.call.signal.throwIfAborted()
@@ -130,26 +130,26 @@ async function readWindow(ask: Ask): Promise<Window<unknown>> {
  */
 const isCurrent = (
   { epoch, ttlMs, clock }: Ask,
-  { begun, goodUntil }: Pick<Anchor, 'begun' | 'goodUntil'>,
+  { origin, goodUntil }: Pick<Anchor, 'origin' | 'goodUntil'>,
 ): boolean =>
-  begun.generationEpoch >= epoch && clock.now() < Math.min(begun.generationAt + ttlMs, goodUntil)
+  origin.generationEpoch >= epoch && clock.now() < Math.min(origin.generationAt + ttlMs, goodUntil)
 
 /** The epoch of the request has passed, and windows of a later one may be cached. */
 const isOvertaken = (ask: Ask, anchor: Anchor): boolean =>
-  anchor.begun.generationEpoch > ask.epoch && isCurrent(ask, anchor)
+  anchor.origin.generationEpoch > ask.epoch && isCurrent(ask, anchor)
 
 /**
  * The anchor's generation comes first where it was shown last: its windows, cached ones too, must not meet
  * others. A walk that begins sees the rows that have arrived since.
  */
 function canUse(ask: Ask, facts: SnapshotFacts, anchor: Anchor | null): boolean {
-  const isOther = anchor !== null && anchor.begun.generation !== facts.generation
+  const isOther = anchor !== null && anchor.origin.generation !== facts.generation
   if (ask.offset === 0) {
     return (
-      isCurrent(ask, { begun: facts, goodUntil: Infinity }) && !(isOther && isCurrent(ask, anchor))
+      isCurrent(ask, { origin: facts, goodUntil: Infinity }) && !(isOther && isCurrent(ask, anchor))
     )
   }
-  return !(isOther && anchor.begun.generation === anchor.marks.get(ask.offset)?.generation)
+  return !(isOther && anchor.origin.generation === anchor.marks.get(ask.offset)?.generation)
 }
 
 /**
@@ -163,11 +163,11 @@ async function begin(ask: Ask, anchor: Anchor | null, plan: Plan): Promise<HeldS
   if (held !== null && plan === 'held' && canUse(ask, held.snapshot.facts, anchor)) {
     return source.reader.overlap > 0 ? copyHeld(held) : held
   }
-  const canContinue = anchor !== null && anchor.facts === ask.facts
+  const canContinue = anchor !== null && anchor.zoneAndAccounts === ask.zoneAndAccounts
   if (anchor !== null && offset > 0 && !canContinue) {
     throw new Trouble('changed', 'the snapshot is gone and cannot be continued')
   }
-  const isPassed = anchor !== null && anchor.facts !== null && isOvertaken(ask, anchor)
+  const isPassed = anchor !== null && anchor.zoneAndAccounts !== null && isOvertaken(ask, anchor)
   if (isPassed && !canContinue) throw refusal()
   const mayContinue = plan !== 'fresh' || isPassed
   const isContinued = mayContinue && canContinue && (offset > 0 || isCurrent(ask, anchor))
@@ -177,12 +177,12 @@ async function begin(ask: Ask, anchor: Anchor | null, plan: Plan): Promise<HeldS
     generationEpoch: epoch,
     generationAt: now,
     // Marks of earlier generations stay comparable.
-    seed: anchor?.begun.seed ?? makeSeed(),
+    seed: anchor?.origin.seed ?? makeSeed(),
     window: source.queries[0]?.window ?? { from: null, to: null },
     firsts: null,
   }
   const lists = source.queries.map(() => [])
-  const snapshot = makeSnapshot(isContinued ? anchor.begun : fresh, lists)
+  const snapshot = makeSnapshot(isContinued ? anchor.origin : fresh, lists)
   return { snapshot, bodies: new Map(), expiresAt: now + ttlMs, version, saved: new Set() }
 }
 
@@ -295,12 +295,12 @@ async function mark(
   end: number,
   before: Anchor | null,
 ): Promise<boolean> {
-  const { anchors, clock, name, facts, ttlMs, offset } = ask
+  const { anchors, clock, name, zoneAndAccounts, ttlMs, offset } = ask
   const now = clock.now()
   const stored = await anchors.update(name, (anchor) => {
-    const generation = anchor?.begun.generation
+    const generation = anchor?.origin.generation
     const isNews =
-      generation !== before?.begun.generation && generation !== snapshot.facts.generation
+      generation !== before?.origin.generation && generation !== snapshot.facts.generation
     // The first one of two that begin at once wins, and the other uses its generation.
     if (offset === 0 && anchor !== null && isNews && isCurrent(ask, anchor)) {
       throw new Trouble('contested', 'another walk of this query began first')
@@ -308,7 +308,7 @@ async function mark(
     // The rows that were read, and windows that another epoch or process showed meanwhile, are compared here.
     refuseChanged(anchor, snapshot, offset)
     const { goodUntil } = ageOf(snapshot.listPages())
-    return addMarks(anchor, snapshot, { facts, offset, end, now, ttlMs, goodUntil })
+    return addMarks(anchor, snapshot, { zoneAndAccounts, offset, end, now, ttlMs, goodUntil })
   })
   if (stored === 'conflict') throw new Trouble('contested', 'other processes changed the anchor')
   return stored === 'saved'
@@ -319,7 +319,7 @@ async function refuse(ask: Ask, changed: Trouble): Promise<Error> {
   const { broken } = changed
   if (broken !== null) {
     await ask.anchors.update(ask.name, (anchor) =>
-      anchor?.begun.generation === broken ? { ...anchor, facts: null } : null,
+      anchor?.origin.generation === broken ? { ...anchor, zoneAndAccounts: null } : null,
     )
     await ask.onListChanged()
   }

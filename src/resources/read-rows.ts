@@ -80,7 +80,10 @@ async function readWindow<Page extends RowPage<unknown>>({
     owner: userId,
     name: createHash('sha256').update(JSON.stringify(parts)).digest('base64'),
     epoch,
-    facts: JSON.stringify([timezone, target.accounts.map((account) => account.upstreamId)]),
+    zoneAndAccounts: JSON.stringify([
+      timezone,
+      target.accounts.map((account) => account.upstreamId),
+    ]),
     ttlMs: operation.cacheSeconds * 1000,
     offset,
     limit,

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import type { CachedAnswer } from '#fast/port.ts'
 import type { AccountId, ConnectionId, LoginId, UpstreamId, UserId } from '#kernel/ids.ts'
 import { addMicros, getZone, toMicros } from '#kernel/time.ts'
-import type { SharedPlace } from '#paging/share.ts'
+import type { SharedPlace } from '#paging/place.ts'
 import type { AccountRef, CallContext, RowPage, RowReader, RowsQuery } from '#providers/port.ts'
 
 export interface PagedRow {

@@ -90,9 +90,9 @@ export interface Game {
   now: number
   epoch: number
   /** The time zone and the accounts. */
-  facts: string
+  zoneAndAccounts: string
   /** The epoch that began when they last changed. */
-  factsEpoch: number
+  zoneAndAccountsEpoch: number
   /** A row that cannot be mapped. */
   spoiled: string | null
   slowSaves: number
@@ -157,8 +157,8 @@ export function makeGame(seed: number, tally: Tally, trace: (line: string) => vo
     newest: 1_000_000,
     now: 1_000_000_000,
     epoch: 1,
-    facts: '',
-    factsEpoch: 1,
+    zoneAndAccounts: '',
+    zoneAndAccountsEpoch: 1,
     spoiled: null,
     slowSaves: 0,
     release: () => undefined,

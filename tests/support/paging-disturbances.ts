@@ -152,9 +152,9 @@ const others = {
   },
   changeFacts(game: Game) {
     if (game.random(3) > 0) return
-    game.facts = game.facts === '' ? 'other' : ''
+    game.zoneAndAccounts = game.zoneAndAccounts === '' ? 'other' : ''
     game.epoch += 1
-    game.factsEpoch = game.epoch
+    game.zoneAndAccountsEpoch = game.epoch
   },
   /** A reader comes back after a pause that the anchor only just outlives. */
   pause(game: Game) {

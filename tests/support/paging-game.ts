@@ -173,7 +173,7 @@ async function ask(game: Game, reader: Reader): Promise<Window<PagedRow> | null>
     if (!(error instanceof ApiError)) throw error
     assert.equal(error.message, 'the list changed while it was read: start again at offset 0')
     // A walk that begins is refused only where what selects its rows has changed meanwhile.
-    assert(offset > 0 || game.factsEpoch > epoch)
+    assert(offset > 0 || game.zoneAndAccountsEpoch > epoch)
     game.tally.refused += 1
     reader.offset = 0
     return null
@@ -194,7 +194,7 @@ function readWindow(
   process: Windows,
   { offset, limit, stop }: Reader,
 ): Promise<Window<PagedRow>> {
-  const { world, epoch, facts, pageCap } = game
+  const { world, epoch, zoneAndAccounts, pageCap } = game
   const { reader, queries } = world
   const { blankPages } = world
   // A consent that was lost and is restored meanwhile is known to have been lost.
@@ -214,7 +214,7 @@ function readWindow(
   const onListChanged = async () => {
     game.epoch += 1
   }
-  const query = { source, owner: 'u', name: 'q', epoch, facts, ttlMs, onListChanged }
+  const query = { source, owner: 'u', name: 'q', epoch, zoneAndAccounts, ttlMs, onListChanged }
   const signal = stop?.signal ?? AbortSignal.abort()
   const request = { offset, limit, pageCap, confirmEnd }
   return process.read({ ...query, ...request, call: { signal, priority: 'user' } })

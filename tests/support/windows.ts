@@ -1,5 +1,5 @@
 /** One query over the provider of `paged.ts`, and processes that answer its windows. */
-import type { SharedPlace } from '#paging/share.ts'
+import type { SharedPlace } from '#paging/place.ts'
 import type { RowSource } from '#paging/take-page.ts'
 import { openWindows, type Window, type Windows } from '#paging/windows.ts'
 import type { RowPage } from '#providers/port.ts'
@@ -10,7 +10,7 @@ export const ttlMs = 1_800_000
 export interface QueryStage {
   now: number
   epoch: number
-  facts: string
+  zoneAndAccounts: string
   /** How often a doubted end was to be confirmed; set `confirm` to answer. */
   doubts: number
   confirm: () => Promise<void>
@@ -38,7 +38,7 @@ export function makeStage(
   const stage: QueryStage = {
     now: 1_000_000,
     epoch: 1,
-    facts: '',
+    zoneAndAccounts: '',
     doubts: 0,
     confirm: async () => undefined,
     outdate: async () => undefined,
@@ -51,7 +51,7 @@ export function makeStage(
         owner: 'u',
         name: 'q',
         epoch: stage.epoch,
-        facts: stage.facts,
+        zoneAndAccounts: stage.zoneAndAccounts,
         ttlMs,
         offset,
         limit,

@@ -8,7 +8,7 @@ import { LRUCache } from 'lru-cache'
 import type { SharedSnapshots } from '#fast/port.ts'
 import { makeQueue } from '#kernel/queue.ts'
 import type { Clock } from '#kernel/time.ts'
-import { decode, encode } from '#paging/share.ts'
+import { decode, encode } from '#paging/place.ts'
 import { makePendingId, type PendingOwner } from '#providers/row-identity.ts'
 import { emptyMemory, memoryLifeMs, type PendingMemory, type TextPrint } from './match-pending.ts'
 

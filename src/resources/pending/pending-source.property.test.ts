@@ -147,7 +147,7 @@ function openStory(now: () => number): Story {
           owner: 'u',
           name: 'q',
           epoch,
-          facts: '',
+          zoneAndAccounts: '',
           ttlMs: 1_800_000,
           offset,
           limit: 40,

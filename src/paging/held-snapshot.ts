@@ -21,7 +21,7 @@ export interface HeldSnapshot {
   readonly bodies: Map<string, Uint8Array>
   /** When it may be used no longer, in milliseconds since the epoch, whatever the age of its pages. */
   readonly expiresAt: number
-  /** Where processes share it: its version there, and the names of its pages that are there (share.ts). */
+  /** Where processes share it: its version there, and the names of its pages that are there (place.ts). */
   version: string | null
   readonly saved: Set<string>
 }

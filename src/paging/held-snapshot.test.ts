@@ -6,8 +6,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { serialize } from 'node:v8'
 import { unpack } from '#kernel/packed.ts'
-import { ageOf, endOf, type HeldSnapshot, packBodies } from './hold.ts'
-import { decode, encode, openPlace } from './share.ts'
+import { ageOf, endOf, type HeldSnapshot, packBodies } from './held-snapshot.ts'
+import { decode, encode, openPlace } from './place.ts'
 import { makeSnapshot, type SnapshotPage } from './snapshot.ts'
 
 const facts = {

@@ -9,7 +9,7 @@ import { deserialize, serialize } from 'node:v8'
 import { LRUCache } from 'lru-cache'
 import type { CacheStore, SharedSnapshots } from '#fast/port.ts'
 import type { Clock } from '#kernel/time.ts'
-import { endOf, type HeldSnapshot, sizeOf } from './hold.ts'
+import { endOf, type HeldSnapshot, sizeOf } from './held-snapshot.ts'
 import { makeSnapshot, type SnapshotFacts, type SnapshotPage } from './snapshot.ts'
 
 export interface SharedPlace {
