@@ -3,11 +3,13 @@
  * door with the same actions on the same store, which it holds until it is closed. No background work, and no
  * port is bound.
  */
+
 import assert from 'node:assert/strict'
 import { type Caller, defaultTimezone } from '#auth/caller.ts'
 import { allScopes } from '#auth/scopes.ts'
 import { apiError } from '#contract/errors.ts'
 import { operations } from '#contract/operations.ts'
+import { knownZone } from '#kernel/time.ts'
 import { toOrigins } from '#src/config.ts'
 import type { Store } from '#store/ports/store.ts'
 import { openLocalDoor } from './admin.ts'
@@ -93,7 +95,7 @@ async function toCaller(store: Store, userId: string): Promise<Caller> {
   const bucketId = `setup:${access.userId}`
   return {
     ...{ userId: access.userId, bucketId, epoch, scopes: allScopes },
-    timezone: timezone ?? defaultTimezone,
+    timezone: knownZone(timezone) ?? defaultTimezone,
     plan: { plan, status, legacyUntil, grandfathered },
   }
 }

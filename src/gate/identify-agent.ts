@@ -3,6 +3,7 @@
  * Tokens and the plan behind them are looked up on every request, so that a revoked token or a changed plan
  * applies to the next call (reading R27); nothing about a token is cached.
  */
+
 import { LRUCache } from 'lru-cache'
 import { type Caller, defaultTimezone, toGrantBucket } from '#auth/caller.ts'
 import { isMeantAsKey } from '#auth/keys.ts'
@@ -10,6 +11,7 @@ import type { TokenFacts, TokenReader } from '#auth/oauth/port.ts'
 import { apiError } from '#contract/errors.ts'
 import { toReach } from '#contract/reach.ts'
 import type { Clock } from '#kernel/time.ts'
+import { knownZone } from '#kernel/time.ts'
 import type { Store } from '#store/ports/store.ts'
 import type { UserAccessRow } from '#store/ports/users.ts'
 import type { Credential } from './credential.ts'
@@ -80,7 +82,7 @@ function toCaller(facts: TokenFacts, access: UserAccessRow): Caller {
   const caller: Caller = {
     userId: access.userId,
     bucketId: toGrantBucket(facts.grantId),
-    timezone: access.timezone ?? defaultTimezone,
+    timezone: knownZone(access.timezone) ?? defaultTimezone,
     plan: { plan, status, legacyUntil, grandfathered },
     scopes: facts.scopes,
     epoch: access.epoch,

@@ -3,11 +3,13 @@
  * read for each request, and a change counts at once. Guesses are limited before any lookup, as those of API
  * keys are.
  */
+
 import { type Caller, defaultTimezone } from '#auth/caller.ts'
 import { hashSecret } from '#auth/programs/tokens.ts'
 import { allScopes } from '#auth/scopes.ts'
 import type { ConnectionId, ProgramId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
+import { knownZone } from '#kernel/time.ts'
 import type { ProgramStore } from '#store/ports/programs.ts'
 import { guess, type Throttle, toVisitor } from './throttle.ts'
 
@@ -61,7 +63,7 @@ export function makeIdentifyProgram(options: {
       caller: {
         userId: row.userId,
         bucketId: row.programId,
-        timezone: row.timezone ?? defaultTimezone,
+        timezone: knownZone(row.timezone) ?? defaultTimezone,
         plan: { plan, status, legacyUntil, grandfathered },
         scopes: allScopes,
         epoch: row.epoch,

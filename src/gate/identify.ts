@@ -4,6 +4,7 @@
  * results are not cached. The cache holds digests, not raw tokens. A busy connection's credential
  * (credential.ts) refers to its entry directly, which saves a map lookup per request.
  */
+
 import { LRUCache } from 'lru-cache'
 import { type Caller, defaultTimezone } from '#auth/caller.ts'
 import { hasKeyExpired, isKeyShaped } from '#auth/keys.ts'
@@ -14,6 +15,7 @@ import type { Maybe } from '#fast/port.ts'
 import type { KeyId } from '#kernel/ids.ts'
 import { type IncludesAddress, makeAddressList, parseNetwork } from '#kernel/networks.ts'
 import type { Clock } from '#kernel/time.ts'
+import { knownZone } from '#kernel/time.ts'
 import { rowTrustMs } from '#store/ports/changes.ts'
 import type { CallerRow, KeyStore } from '#store/ports/keys.ts'
 import type { Store } from '#store/ports/store.ts'
@@ -268,7 +270,7 @@ function toCaller(row: CallerRow): Caller {
   const caller: Caller = {
     userId: row.userId,
     bucketId: row.keyId,
-    timezone: row.timezone ?? defaultTimezone,
+    timezone: knownZone(row.timezone) ?? defaultTimezone,
     plan: {
       plan: row.plan,
       status: row.status,

@@ -203,6 +203,14 @@ export function isZone(id: string): boolean {
   }
 }
 
+/**
+ * The stored name of a zone as far as this runtime knows it, else null: its data of zones may be older than
+ * that of the runtime which accepted the name, and one damaged row must not stop anything.
+ */
+export function knownZone(stored: string | null): string | null {
+  return stored !== null && (zones.has(stored) || isZone(stored)) ? stored : null
+}
+
 function makeZone(id: string): Zone {
   // The range of constant offset around the last look-up; rows of a bank are close together in time.
   let from = 0

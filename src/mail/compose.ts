@@ -6,6 +6,7 @@
 
 import { isDemoEmail } from '#contract/email.ts'
 import type { Clock } from '#kernel/time.ts'
+import { knownZone } from '#kernel/time.ts'
 import { unreachable } from '#kernel/unreachable.ts'
 import type { MailMatter } from '#store/mail-matter.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
@@ -94,7 +95,7 @@ async function writeNotice(
       if (row?.status !== 'active' || row.consentExpiresAt !== matter.expiresAt) return null
       if (matter.expiresAt <= options.clock.now()) return null
       const url = `${origin()}/connections/${row.id}`
-      const day = toDay(matter.expiresAt, user.timezone ?? options.defaultZone)
+      const day = toDay(matter.expiresAt, knownZone(user.timezone) ?? options.defaultZone)
       return expiryLetter({ institution: nameOf(row), day, url })
     }
     case 'endpoint-disabled': {
@@ -119,7 +120,7 @@ const months =
 
 /** E.g. `29 November 2026, 10:15 (Pacific/Auckland)`; without a zone in UTC. */
 function toWords(ms: number, timezone: string | null): string {
-  const zone = timezone ?? 'UTC'
+  const zone = knownZone(timezone) ?? 'UTC'
   const { hour, minute } = Temporal.Instant.fromEpochMilliseconds(ms).toZonedDateTimeISO(zone)
   const time = `${String(hour).padStart(2, '0')}:${String(minute).padStart(2, '0')}`
   return `${toDay(ms, zone)}, ${time} (${zone})`

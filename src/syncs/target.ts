@@ -1,7 +1,7 @@
 /** What a run is about, as the store has it: the connection, its login, its accounts, the user's zone. */
 import { LeaseLostError } from '#jobs/lease.ts'
 import type { UserId } from '#kernel/ids.ts'
-import { getZone, type Zone } from '#kernel/time.ts'
+import { getZone, knownZone, type Zone } from '#kernel/time.ts'
 import { consentGone } from '#providers/failure.ts'
 import type { AccountRef, ConnectionRef, Login } from '#providers/port.ts'
 import type { ClaimedSync } from '#store/ports/syncs.ts'
@@ -47,6 +47,6 @@ export async function findSyncTarget(
       name: account.name,
       currency: account.currency,
     })),
-    zone: getZone(user.timezone ?? defaultTimezone),
+    zone: getZone(knownZone(user.timezone) ?? defaultTimezone),
   }
 }

@@ -5,7 +5,7 @@
 import { defaultTimezone } from '#auth/caller.ts'
 import type { UsageDoor, UsageOperation, UsageResult } from '#contract/usage.ts'
 import type { UserId } from '#kernel/ids.ts'
-import { addDays, type Clock, getZone, toMicros } from '#kernel/time.ts'
+import { addDays, type Clock, getZone, knownZone, toMicros } from '#kernel/time.ts'
 import type { UsageCount, UsageStore } from '#store/ports/usage.ts'
 import { type NamedReader, nameReaders, type ReaderNames } from './readers.ts'
 
@@ -66,7 +66,7 @@ export function makeReadUsage({
 }: UsageReportOptions): ReadUsage {
   return async ({ id, timezone }, days) => {
     await settle?.(id).catch(onFailure)
-    const zone = timezone ?? defaultTimezone
+    const zone = knownZone(timezone) ?? defaultTimezone
     const to = getZone(zone).dayOf(toMicros(clock.now()))
     const from = addDays(to, 1 - days)
     const first = toNumber(from)

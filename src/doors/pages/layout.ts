@@ -1,5 +1,7 @@
 /** The layout of every page, and the small parts that forms consist of. */
+
 import { defaultTimezone } from '#auth/caller.ts'
+import { knownZone } from '#kernel/time.ts'
 import type { UserRow } from '#store/ports/users.ts'
 import type { Assets } from './assets.ts'
 import { foreignText, type Html, type HtmlValue, html } from './html.ts'
@@ -139,7 +141,7 @@ function renderAccountLinks({ user, formToken }: NonNullable<PageOptions['visit'
 
 function renderFooter({ timezone }: UserRow): Html {
   return html`<footer class="container">
-<p><small>Times are those of ${timezone ?? defaultTimezone}. <a href="/settings">Change the time zone</a></small></p>
+<p><small>Times are those of ${knownZone(timezone) ?? defaultTimezone}. <a href="/settings">Change the time zone</a></small></p>
 </footer>`
 }
 

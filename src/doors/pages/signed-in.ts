@@ -2,10 +2,12 @@
  * Pages and forms of a person who is signed in. A visitor is sent to the sign-in and back; a form that did
  * not come from one of our pages is refused; a change that needs the password again leads to it first.
  */
+
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { defaultTimezone } from '#auth/caller.ts'
 import type { By, Person } from '#contract/actor.ts'
 import { ApiError } from '#contract/errors.ts'
+import { knownZone } from '#kernel/time.ts'
 import { OwnerGoneError } from '#store/failure.ts'
 import type { UserRow } from '#store/ports/users.ts'
 import type { PagesContext } from './context.ts'
@@ -170,7 +172,7 @@ export function toBy({ user, session, address, person }: SignedIn): By<Person> {
 
 /** The IANA name of the person's zone. */
 export function zoneOf({ timezone }: UserRow): string {
-  return timezone ?? defaultTimezone
+  return knownZone(timezone) ?? defaultTimezone
 }
 
 /** What a page says once after a redirect of ours: the name in `?done=` when one of its sentences has it. */

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, test } from 'node:test'
-import { post, rpc } from '#tests/support/agent.ts'
+import { post, rpc, toolCall } from '#tests/support/agent.ts'
 import type { Jar } from '#tests/support/jar.ts'
 import { emit } from '../list-events/emitted.ts'
 import { connectAgent, type PagesWorld, type Person, startPages } from './world.ts'
@@ -115,4 +115,19 @@ test('an agent whose token is damaged gets 401, and is disconnected even if its 
   )
   const form = { ...question.hidden, decision: 'confirm' }
   assert.equal((await jar.post('/agents/disconnect', form)).location, '/agents?done=disconnected')
+})
+
+test('a time zone that this runtime does not know is as if none was set, and stops nothing', async () => {
+  const { person, jar } = await settle()
+  const { access_token: token } = await connectAgent(world.service, jar, { name: 'Claude' })
+  damage("update users set timezone = 'Mars/Olympus_Mons' where id = ?", person)
+  const { store } = world.service.app
+  await store.users.outdate(person.id)
+  const as = `Bearer ${token}`
+  assert.equal((await post(world.service, toolCall('list_accounts', {}), { as })).status, 200)
+  const [account] = await store.accounts.list(person.id)
+  const money = await jar.get(`/money/${account?.id}`)
+  assert.match(money.text, /Times are those of Australia\/Sydney/)
+  for (const path of ['/', '/usage', '/activity', '/settings', '/settings/download'])
+    assert.equal((await jar.get(path)).status, 200, path)
 })

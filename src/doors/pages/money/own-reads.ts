@@ -2,6 +2,7 @@
  * What people read on the pages themselves: the operations of REST through the same gate, with limits of
  * their own that no key or agent shares. Every read is recorded as one of the dashboard. Nothing is kept.
  */
+
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type Caller, defaultTimezone, ownBucket } from '#auth/caller.ts'
 import { allScopes } from '#auth/scopes.ts'
@@ -15,6 +16,7 @@ import {
   GateError,
 } from '#gate/gate.ts'
 import type { UserId } from '#kernel/ids.ts'
+import { knownZone } from '#kernel/time.ts'
 import { OwnerGoneError } from '#store/failure.ts'
 import type { UserAccessRow } from '#store/ports/users.ts'
 import type { ReadRecord } from '#telemetry/request-record.ts'
@@ -74,7 +76,7 @@ export function makeOwnReads(options: OwnReadsOptions): OpenOwnReads {
     const access = await options.findAccess(userId)
     if (access === null) throw new OwnerGoneError('the user is gone or being deleted')
     const { epoch, timezone, ...plan } = access
-    const zone = timezone ?? defaultTimezone
+    const zone = knownZone(timezone) ?? defaultTimezone
     const caller: Caller = {
       ...{ userId, bucketId: ownBucket, timezone: zone, plan, scopes: allScopes, epoch },
     }
