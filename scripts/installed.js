@@ -3,7 +3,19 @@
  * can run, for the starter. It only reads.
  */
 import { spawnSync } from 'node:child_process'
-import { existsSync, readdirSync, readFileSync, readlinkSync, realpathSync } from 'node:fs'
+import {
+  accessSync,
+  closeSync,
+  constants,
+  existsSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  readSync,
+  realpathSync,
+  statSync,
+} from 'node:fs'
 import { join } from 'node:path'
 
 /**
@@ -23,7 +35,7 @@ export function judgeInstall(root, runtime) {
   const isNeeded = ([name, { optional }]) => name !== '' && (!optional || name in held)
   const needed = wanted.filter(isNeeded)
   const production = needed.filter(([, { dev }]) => !dev)
-  const isWhole = existsSync(runtime) && findGap(root) === null
+  const isWhole = isWholeProgram(runtime) && findGap(root) === null
   if (!isWhole || !production.every(fits)) return { kind: 'stale', omitsDev }
   if (needed.every(fits)) return { kind: 'complete', omitsDev: false }
   return { kind: omitsDev ? 'production' : 'stale-development', omitsDev }
@@ -47,11 +59,36 @@ export function findGap(root) {
   return Object.keys(held).find((name) => !isThere(name)) ?? null
 }
 
+/**
+ * False when the program is missing, may not be run, or is not there as a whole: a machine that lost its power
+ * may leave it empty or cut off. An empty one would end at once as if all were well.
+ */
+export function isWholeProgram(path) {
+  try {
+    accessSync(path, constants.X_OK)
+    const { size } = statSync(path)
+    return size > 0 && size >= endOfElf(path)
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR', 'EACCES'].includes(error.code)) return false
+    throw error
+  }
+}
+
+/** Where the table of sections ends, the last part of a program of Linux; 0 for other formats. */
+function endOfElf(path) {
+  const head = Buffer.alloc(64)
+  const file = openSync(path)
+  readSync(file, head)
+  closeSync(file)
+  if (head.readUInt32BE(0) !== 0x7f454c46) return 0
+  return Number(head.readBigUInt64LE(40)) + head.readUInt16LE(58) * head.readUInt16LE(60)
+}
+
 /** Null when there is no such file, or it was not written by npm. */
 function readPackages(path) {
   try {
     const { packages } = JSON.parse(readFileSync(path, 'utf8'))
-    return typeof packages === 'object' ? packages : null
+    return Object.keys(packages ?? {}).length > 0 ? packages : null
   } catch (error) {
     if (error.code === 'ENOENT' || error.code === 'ENOTDIR' || error instanceof SyntaxError)
       return null

@@ -83,16 +83,23 @@ function watchRegistry(say, end, { failingLimitMs, silenceLimitMs }) {
     note(line) {
       const reason = /attempt \d+ failed with (\S+)/.exec(line)?.[1]
       if (reason === undefined) answered()
+      // A registry that refuses with a status has answered.
+      else if (isStatus(reason)) clearTimeout(silence)
       failure ??= reason === undefined ? null : setTimeout(stop, failingLimitMs, reason)
     },
     close: answered,
   }
   function stop(reason) {
+    const what = isStatus(reason)
+      ? `answers with status ${reason}`
+      : `cannot be reached (${reason})`
     end({
-      reason: `the package registry cannot be reached (${reason}); see that this machine is on the network, and npm's settings registry and proxy`,
+      reason: `the package registry ${what}; see that this machine is on the network, and npm's settings registry and proxy`,
     })
   }
 }
+
+const isStatus = (reason) => /^\d{3}$/.test(reason)
 
 function readLines(stream, take) {
   let rest = ''

@@ -11,7 +11,13 @@ import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { takeInstallLock } from './install-lock.js'
-import { findGap, findLiveProcess, judgeInstall, omissionFile } from './installed.js'
+import {
+  findGap,
+  findLiveProcess,
+  isWholeProgram,
+  judgeInstall,
+  omissionFile,
+} from './installed.js'
 import { runNpmCi } from './npm-ci.js'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -91,7 +97,7 @@ function isLive({ kind }, script) {
   const pid = findLiveProcess(root)
   if (pid === null) return false
   const problem = `the packages in ${modules} are not those of package-lock.json, and process ${pid} runs from them`
-  if (script !== 'cli/main.ts' || kind === 'none' || !existsSync(pinnedRuntime())) {
+  if (script !== 'cli/main.ts' || kind === 'none' || !isWholeProgram(pinnedRuntime())) {
     fail(`${problem}: nothing is installed under it. Stop it, then run this again`)
   }
   say(`tributary: ${problem}: they are used as they are`)
@@ -123,7 +129,8 @@ async function installLocked({ omitsDev }, lock) {
 function findMissing() {
   const gap = findGap(root)
   if (gap !== null) return `${gap} is missing after npm ci`
-  if (existsSync(pinnedRuntime())) return null
+  if (isWholeProgram(pinnedRuntime())) return null
+  if (existsSync(pinnedRuntime())) return `${pinnedRuntime()} is cut off, or may not be run`
   return `npm left out the pinned runtime ${pinnedRuntime()}, which it could not load, or which needs glibc`
 }
 

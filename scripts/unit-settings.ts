@@ -27,7 +27,8 @@ interface Reader {
   readonly settings: Record<string, string>
 }
 
-const isBlank = (c: string) => /\s/.test(c)
+/** No other blank is one for systemd: a mark at the file's beginning (BOM) belongs to the first name. */
+const isBlank = (c: string) => ' \t\n\r'.includes(c)
 const isLineEnd = (c: string) => c === '\n' || c === '\r'
 
 function add(reader: Reader, text: string, isKept = true): void {
@@ -35,8 +36,14 @@ function add(reader: Reader, text: string, isKept = true): void {
   if (isKept) reader.kept = reader.value.length
 }
 
+function warnOfComment(): void {
+  process.stderr.write(
+    `tributary: a comment in ${process.argv[2]} ends with a backslash: systemd before version 254 takes the next line for part of it; remove the backslash\n`,
+  )
+}
+
 function endSetting(reader: Reader): void {
-  const name = reader.name.trim()
+  const name = reader.name.replace(/[ \t]+$/, '')
   if (/^[A-Za-z_]\w*$/.test(name)) reader.settings[name] = reader.value.slice(0, reader.kept)
   Object.assign(reader, { state: 'before', name: '', value: '', kept: 0 })
 }
@@ -48,7 +55,10 @@ const steps: Record<State, (reader: Reader, c: string) => void> = {
     else if (!isBlank(c)) Object.assign(reader, { state: 'name', name: c })
   },
   comment(reader, c) {
-    if (isLineEnd(c)) reader.state = 'before'
+    if (isLineEnd(c)) {
+      if (reader.name === '\\') warnOfComment()
+      Object.assign(reader, { state: 'before', name: '' })
+    } else reader.name = c
   },
   name(reader, c) {
     // A line without `=` is no setting.
@@ -67,8 +77,10 @@ const steps: Record<State, (reader: Reader, c: string) => void> = {
   },
   value(reader, c) {
     if (isLineEnd(c)) endSetting(reader)
-    else if (c === '\\') reader.state = 'value escape'
-    else add(reader, c, !isBlank(c))
+    else if (c === '\\') {
+      // Blanks before it stay, also where it escapes the end of the last line.
+      Object.assign(reader, { state: 'value escape', kept: reader.value.length })
+    } else add(reader, c, !isBlank(c))
   },
   'value escape'(reader, c) {
     reader.state = 'value'

@@ -5,7 +5,17 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -136,6 +146,39 @@ test('nothing starts from an install with a package or the runtime missing: it i
   assert.doesNotMatch(skipped.err, /no pinned Node runtime for/)
 })
 
+test('nothing starts on a runtime that is empty, cut off or may not be run: it is installed again, or named', (t) => {
+  const tree = makeTree(t)
+  const program = join(tree.folder, runtime, 'bin/node')
+  const put = () => {
+    mkdirSync(join(tree.folder, runtime, 'bin'), { recursive: true })
+    copyFileSync(process.execPath, program)
+  }
+  put()
+  tree.install(false)
+  tree.install(false, 'made')
+  tree.setNpm(copy)
+  assert.equal(tree.run('src/main.ts').out, 'ran src/main.ts\n')
+  assert.equal(tree.calls(), '')
+  const harms = [
+    () => truncateSync(program, 0),
+    () => truncateSync(program, statSync(program).size - 1),
+    () => chmodSync(program, 0o644),
+  ]
+  for (const harm of harms) {
+    rmSync(program)
+    put()
+    harm()
+    assert.equal(tree.run('src/main.ts').out, 'ran src/main.ts\n')
+  }
+  assert.equal(tree.calls().split('\n').length, 4)
+  rmSync(join(tree.folder, 'node_modules'), { recursive: true })
+  const empty = `fs.rmSync('${runtime}/bin/node'); fs.writeFileSync('${runtime}/bin/node', '', { mode: 0o755 })`
+  tree.setNpm(`${copy}\n${empty}`)
+  const cut = tree.run('src/main.ts')
+  assertIncomplete(tree, cut)
+  assert.match(cut.err, /bin\/node is cut off, or may not be run/)
+})
+
 test('an install without development packages that was cut off is made alike by the next start', (t) => {
   const tree = makeTree(t)
   tree.install(true)
@@ -168,7 +211,7 @@ console.log(JSON.stringify(ended?.reason ?? null))`,
   return stdout
 }
 
-test('a registry that no request reaches ends the install with the reason; one that answers late does not', (t) => {
+test('a registry that no request reaches, or that is sick, ends the install with the reason; one that answers late does not', (t) => {
   const tree = makeTree(t)
   const refuse = "console.error('npm http fetch GET http://r/a attempt 1 failed with ECONNREFUSED')"
   const answer = "console.error('npm http fetch GET 200 http://r/a 9ms (cache miss)')"
@@ -176,6 +219,8 @@ test('a registry that no request reaches ends the install with the reason; one t
     runNpm(tree, `${refuse}\nsetInterval(() => {}, 1000)`),
     /^"the package registry cannot be reached \(ECONNREFUSED\); .*registry and proxy"\n$/,
   )
+  const sick = runNpm(tree, `${refuse.replace('ECONNREFUSED', '500')}\nsetInterval(() => {}, 1000)`)
+  assert.match(sick, /^"the package registry answers with status 500; .*registry and proxy"\n$/)
   const late = `${refuse}\nsetTimeout(() => ${answer}, 50)\nsetTimeout(() => {}, 1500)`
   assert.equal(runNpm(tree, late), 'null\n')
   assert.match(

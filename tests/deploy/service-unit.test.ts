@@ -164,6 +164,9 @@ const written: readonly (readonly [line: string, name: string, value: string])[]
   ['; O=no', 'O', ''],
   ['export P=no', 'P', ''],
   ['Q', 'Q', ''],
+  ['\ufeffR=no', 'R', ''],
+  ['S=\u00a0a\u00a0', 'S', '\u00a0a\u00a0'],
+  ['T=a  \\\n', 'T', 'a  '],
 ]
 
 test('the command reads the settings as systemd does: `#` within a value, quotes, escapes; the caller takes precedence', (t) => {
@@ -188,6 +191,19 @@ test('the command reads the settings as systemd does: `#` within a value, quotes
   assert.deepEqual(run({ A: 'mine', DATA_DIR: '/mine' }), ['mine', ...values.slice(1), '/mine'])
   writeFileSync(settings, 'DATA_DIR=/theirs\n')
   assert.equal(run({}).at(-1), '/theirs')
+})
+
+test('a comment that older versions of systemd take for two lines is named', (t) => {
+  const { here, settings } = makeMachine(t, {})
+  writeFileSync(settings, '# C:\\\nA=1\n# \\ B\nB=2\n')
+  const program = join(root, 'node_modules/.bin/node')
+  const args = ['--disable-warning=ExperimentalWarning', join(root, 'scripts/unit-settings.ts')]
+  const { stdout, stderr } = spawnSync(program, [...args, here('/etc/tributary.env')], {
+    encoding: 'utf8',
+    env: {},
+  })
+  assert.equal(stdout, "export A='1'\nexport B='2'\n")
+  assert.match(stderr, /^tributary: a comment in \S+ ends with a backslash: .*\n$/)
 })
 
 test('where systemd is installed, it reads such a file so too', (t) => {
