@@ -38,6 +38,8 @@ function make(folder) {
     return true
   } catch (error) {
     if (error.code === 'EEXIST') return false
+    // On a full disk the folder is made and the file is not written.
+    rmSync(folder, { recursive: true, force: true })
     throw new Error(`the packages cannot be installed: ${error.message}`, { cause: error })
   }
 }
@@ -47,6 +49,8 @@ function findHolder(file) {
   let pid = null
   try {
     pid = Number(readFileSync(file, 'utf8'))
+    // An empty file names nobody; 0 would be this process's own group.
+    if (!(pid > 0)) return null
     process.kill(pid, 0)
     return pid
   } catch (error) {

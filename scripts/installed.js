@@ -60,8 +60,8 @@ export function findGap(root) {
 }
 
 /**
- * False when the program is missing, may not be run, or is not there as a whole: a machine that lost its power
- * may leave it empty or cut off. An empty one would end at once as if all were well.
+ * False when the program is missing, may not be run, or is not there as a whole: a machine that lost its
+ * power may leave it empty or cut off. An empty one would end at once as if all were well.
  */
 export function isWholeProgram(path) {
   try {

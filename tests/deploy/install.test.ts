@@ -114,6 +114,17 @@ test('the npm of a starter that was killed is waited for: two never install at o
   assert.equal(tree.calls().split('\n').length, 2)
 })
 
+test('a lock that was made on a full disk, and names nobody, is taken over at once', (t) => {
+  const tree = makeTree(t)
+  tree.install(false, 'made')
+  tree.setNpm(copy)
+  mkdirSync(join(tree.folder, '.tributary-installing'))
+  writeFileSync(join(tree.folder, '.tributary-installing/pid'), '')
+  const ended = tree.run('src/main.ts')
+  assert.equal(ended.out, 'ran src/main.ts\n')
+  assert.doesNotMatch(ended.err, /waiting for/)
+})
+
 test('npm that cannot write a file and says that all is well is not believed: the reason is told', (t) => {
   const tree = makeTree(t)
   tree.install(false, 'made')
