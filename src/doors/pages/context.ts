@@ -142,7 +142,7 @@ export function makeContext(
     const { session = null, user = null } = visit ?? {}
     if (request.method !== 'GET' || session?.isFresh !== true || user === null) return undefined
     if (!interrupted.isInterrupted(request, path)) return undefined
-    interrupted.clear(reply)
+    interrupted.clear(reply, path)
     return interrupted.read(request, path, user.id) === null ? 'lost' : 'kept'
   }
 

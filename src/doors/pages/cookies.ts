@@ -29,9 +29,16 @@ export interface Cookies {
 /**
  * What is sealed for a later page: a secret that it shows once; the note between the two steps of a sign-in;
  * the secret of a second factor that is being set up; the session that began a link; a form that was
- * interrupted. Not sealed: which page says what was done.
+ * interrupted, and one of another tab from before it. Not sealed: which page says what was done.
  */
-export type SealedCookie = 'once' | 'code' | 'set-up' | 'link' | 'interrupted' | 'done'
+export type SealedCookie =
+  | 'once'
+  | 'code'
+  | 'set-up'
+  | 'link'
+  | 'interrupted'
+  | 'interrupted-before'
+  | 'done'
 
 export function makeCookies(options: { readonly secure: boolean }): Cookies {
   const prefix = options.secure ? '__Host-' : ''

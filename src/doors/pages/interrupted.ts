@@ -1,7 +1,7 @@
 /**
  * A form that was not carried out, because its sender had to sign in or to give the password first: the
  * sign-in says so, and then the page of the form, which fills in again what was typed. Both cross over in a
- * sealed cookie. Only fields that a form names are kept; passwords, codes and tokens of providers never are.
+ * sealed cookie, and a form of another tab in a second one. Only fields that a form names are kept; passwords, codes and tokens of providers never are.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
@@ -16,9 +16,12 @@ import { toSignIn } from './forms.ts'
 const lifeSeconds = 600
 /**
  * Browsers keep 4 KiB of a cookie: this many characters are 2,800 bytes of a form. A longer one is not filled
- * in again.
+ * in again, and of the forms of two tabs the earlier one only where both fit together.
  */
 const maxLength = 3783
+
+/** The newest one, and the newest one of another page. */
+const places = ['interrupted', 'interrupted-before'] as const
 
 const notes = defineNotes('interrupted-form', lifeSeconds * 1000, {
   path: z.string(),
@@ -26,6 +29,8 @@ const notes = defineNotes('interrupted-form', lifeSeconds * 1000, {
   owner: z.string().nullable(),
   fields: z.array(z.tuple([z.string(), z.string()])),
 })
+
+type Note = NonNullable<ReturnType<typeof notes.open>>
 
 export interface Interrupted {
   readonly path: string
@@ -41,7 +46,7 @@ export interface InterruptedForms {
   isInterrupted(request: FastifyRequest, path: string): boolean
   /** What was typed; null: nothing was interrupted here, or somebody else typed it. */
   read(request: FastifyRequest, path: string, userId: UserId): URLSearchParams | null
-  clear(reply: FastifyReply): void
+  clear(reply: FastifyReply, path: string): void
 }
 
 export interface InterruptedFormsOptions {
@@ -53,18 +58,38 @@ export interface InterruptedFormsOptions {
 export function makeInterruptedForms(options: InterruptedFormsOptions): InterruptedForms {
   const { cookies } = options
 
+  function open(request: FastifyRequest, place: (typeof places)[number]) {
+    return notes.open(options, '', cookies.sealed(request, place))
+  }
+
   function find(request: FastifyRequest, path: string) {
-    const kept = notes.open(options, '', cookies.sealed(request, 'interrupted'))
-    return kept?.path === path ? kept : null
+    for (const place of places) {
+      const kept = open(request, place)
+      if (kept?.path === path) return kept
+    }
+    return null
+  }
+
+  /** Sealed with its fields where they fit into what is left, else without. */
+  function seal(note: Omit<Note, 'until'>, left: number, until?: number): string {
+    const whole = notes.seal(options, '', note, until)
+    return whole.length <= left ? whole : notes.seal(options, '', { ...note, fields: [] }, until)
+  }
+
+  /** The form of another tab, whose sender may come back to it first. */
+  function setBack(reply: FastifyReply, path: string, left: number): void {
+    const earlier = open(reply.request, 'interrupted')
+    if (earlier === null || earlier.path === path) return
+    const { until, ...note } = earlier
+    cookies.setSealed(reply, 'interrupted-before', seal(note, left, until), lifeSeconds)
   }
 
   return {
     interrupt(reply, { path, form, kept }) {
       const owner = ownerOfForm(form.get('token') ?? '')
       const fields = [...form].filter(([name]) => kept.includes(name))
-      const whole = notes.seal(options, '', { path, owner, fields })
-      const fits = whole.length <= maxLength
-      const text = fits ? whole : notes.seal(options, '', { path, owner, fields: [] })
+      const text = seal({ path, owner, fields }, maxLength)
+      setBack(reply, path, maxLength - text.length)
       cookies.setSealed(reply, 'interrupted', text, lifeSeconds)
       return toSignIn(reply, path)
     },
@@ -74,6 +99,9 @@ export function makeInterruptedForms(options: InterruptedFormsOptions): Interrup
       const isOwn = owner !== null && isFormOwner(owner, userId)
       return isOwn && fields.length > 0 ? new URLSearchParams(fields) : null
     },
-    clear: (reply) => cookies.clearSealed(reply, 'interrupted'),
+    clear(reply, path) {
+      for (const place of places)
+        if (open(reply.request, place)?.path === path) cookies.clearSealed(reply, place)
+    },
   }
 }

@@ -131,3 +131,42 @@ test('F9: the first wrong field has the focus, and the title says that something
   assert.match(answer.text, /<title>Error: API keys/)
   assert.match(answer.text, /<input id="name"[^>]* aria-invalid="true" autofocus/)
 })
+
+test('the forms of two tabs are both filled in again, each once, whichever is opened first', async () => {
+  for (const order of [
+    ['/keys', '/webhooks'],
+    ['/webhooks', '/keys'],
+  ]) {
+    const person = await world.addPerson()
+    const jar = await world.enter(person)
+    const [keys, webhooks] = [await jar.get('/keys'), await jar.get('/webhooks')]
+    world.service.clock.advance(10 * 60_000)
+    await jar.post('/keys', { ...keys.hidden, name: 'the first tab', expires: '' })
+    await jar.post('/webhooks', { ...webhooks.hidden, url: 'https://second.test' })
+    const [first = '', second = ''] = order
+    const pages = [await comeBack(jar, person, first), await jar.get(second)]
+    const typed = { '/keys': 'the first tab', '/webhooks': 'https://second.test' }
+    for (const [at, path] of order.entries()) {
+      assert.ok(pages[at]?.text.includes(`value="${typed[path as keyof typeof typed]}"`), path)
+      assert.doesNotMatch((await jar.get(path)).text, /Nothing was changed/)
+    }
+  }
+})
+
+test('of two forms that are too long together the earlier one is not filled in, and its page says so', async () => {
+  const person = await world.addPerson()
+  const jar = await world.enter(person)
+  const [keys, webhooks] = [await jar.get('/keys'), await jar.get('/webhooks')]
+  world.service.clock.advance(10 * 60_000)
+  await jar.post('/keys', { ...keys.hidden, name: 'k'.repeat(1000), expires: '' })
+  await jar.post('/webhooks', { ...webhooks.hidden, url: `https://a.test/${'h'.repeat(1900)}` })
+  const cookies = [...jar.cookies].filter(([name]) => name.startsWith('tributary-interrupted'))
+  assert.equal(cookies.length, 2)
+  assert.ok(cookies.map(([, value]) => value.length).reduce((sum, one) => sum + one) < 4096)
+  const page = await comeBack(jar, person, '/keys')
+  assert.match(
+    page.text,
+    /Nothing was changed, because you had to sign in first\. Fill in the form/,
+  )
+  assert.ok((await jar.get('/webhooks')).text.includes('h'.repeat(1900)))
+})
