@@ -1,7 +1,8 @@
 /**
  * A form that was not carried out, because its sender had to sign in or to give the password first: the
  * sign-in says so, and then the page of the form, which fills in again what was typed. Both cross over in a
- * sealed cookie, and a form of another tab in a second one. Only fields that a form names are kept; passwords, codes and tokens of providers never are.
+ * sealed cookie, and a form of another tab in a second one. Only fields that a form names are kept;
+ * passwords, codes and tokens of providers never are.
  */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
