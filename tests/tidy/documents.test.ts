@@ -132,3 +132,14 @@ test('migrations are numbered without gaps or duplicates', () => {
   const wanted = numbers.map((_, index) => String(index + 1).padStart(4, '0'))
   assert.deepEqual(numbers.sort(), wanted)
 })
+
+test('every action of the audit is in the table of its actions', () => {
+  const actions = [
+    ...readText('src/contract/audit.ts').matchAll(/'([a-z]+\.[a-z-]+)'(?::| as const|$)/gm),
+  ]
+  const [, table = ''] = readText('docs/admin-api.md').split('| action | who | subject |')
+  const rows = table.slice(0, table.indexOf('\n\n'))
+  const missing = actions.map(([, name]) => name).filter((name) => !rows.includes(`\`${name}\``))
+  assert.ok(actions.length > 40)
+  assert.deepEqual(missing, [])
+})
