@@ -48,7 +48,12 @@ const reporters = isGiven(/^--test-reporter=/)
   : ['--test-reporter=./scripts/report-tests.ts', '--test-reporter-destination=stdout']
 // Tests are picked by their names before a group has loaded them.
 const entries = isGiven(/^--test-(name-pattern|skip-pattern|only)/) ? files : groupFiles(files)
-const flags = ['--disable-warning=ExperimentalWarning', '--test', '--test-timeout=120000']
+const flags = [
+  '--disable-warning=ExperimentalWarning',
+  '--import=./scripts/test-owner.ts',
+  '--test',
+  '--test-timeout=120000',
+]
 const child = spawn(process.execPath, [...flags, atOnce, ...reporters, ...rest, ...entries], {
   stdio: 'inherit',
   env: { ...process.env, ...openMemoryFolder(), NODE_ENV: 'test' },
