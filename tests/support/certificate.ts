@@ -30,7 +30,8 @@ export function makeCertificate(name: string): Certificate {
   )
   const signature = sign('sha256', body, privateKey)
   const der = seq(body, algorithm, tlv(0x03, Buffer.concat([Buffer.from([0]), signature])))
-  const lines = der.toString('base64').replace(/.{64}/g, '$&\n')
+  // A blank line, as after a last line of full length, is not read as PEM (RFC 7468 §3).
+  const lines = der.toString('base64').replace(/.{64}(?=.)/g, '$&\n')
   return {
     key: privateKey.export({ type: 'pkcs8', format: 'pem' }).toString(),
     cert: `-----BEGIN CERTIFICATE-----\n${lines}\n-----END CERTIFICATE-----\n`,
