@@ -86,23 +86,27 @@ function listRows(
   account: BankAccount,
 ): EmulatorReply {
   const now = clock.now()
+  const today = dayOf(now)
   const strange = [...query.keys()].find((name) => !knownParameters.has(name))
   if (strange !== undefined) return refuse(422, 'WRONG_REQUEST_PARAMETERS', strange)
   const from = query.get('date_from')
   const to = query.get('date_to')
   const isWhole = query.get('strategy') === 'longest'
   if (to !== null && from === null) return refuse(422, 'DATE_TO_WITHOUT_DATE_FROM')
-  if (from !== null && from > dayOf(now)) return refuse(422, 'DATE_FROM_IN_FUTURE')
+  if (from !== null && from > today) return refuse(422, 'DATE_FROM_IN_FUTURE')
   const isYoung = now - authorisedAt < fullHistoryMs
   const border = isYoung ? '1970-01-01' : dayOf(now - usualDays * dayMs)
   if (!isWhole && (from ?? border) < border) return refusePeriod(person, border)
   // Such a bank takes `longest` for an error of the period, too.
   if (isWhole && person.habits.period !== 'usual') return refusePeriod(person, border)
   const first = from !== null && from > border ? from : border
+  const last = to !== null && to < today ? to : today
   const listed = account.rows
     .filter(({ bookedAt, settlesAt }) => bookedAt <= now || settlesAt !== undefined)
-    .filter(({ bookedAt }) => dayOf(bookedAt) <= dayOf(now))
-    .filter(({ bookedAt }) => dayOf(bookedAt) >= first && dayOf(bookedAt) <= (to ?? '9999-12-31'))
+    .filter(({ bookedAt }) => {
+      const day = dayOf(bookedAt)
+      return day >= first && day <= last
+    })
     .toSorted((one, other) => other.bookedAt - one.bookedAt || (one.id < other.id ? 1 : -1))
   const others = [...new URLSearchParams(rawQuery)].filter(([name]) => name !== 'continuation_key')
   const same = JSON.stringify([id, account.hash, others.toSorted()])
@@ -117,7 +121,7 @@ function listRows(
     status: 200,
     body: {
       transactions: rows.map((row) =>
-        toTransaction(person, account, row, { now, place: placeInDay(account, row, now) }),
+        toTransaction(person, account, row, { now, place: () => placeInDay(account, row, now) }),
       ),
       continuation_key:
         at < listed.length ? Buffer.from(JSON.stringify(next)).toString('base64url') : null,

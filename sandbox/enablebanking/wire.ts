@@ -56,12 +56,12 @@ export function toBalances(account: BankAccount, now: number) {
   }
 }
 
-/** @param place its number among the rows of its day, from 1. */
+/** @param place looks up its number among the rows of its day, from 1; few banks need it. */
 export function toTransaction(
   { habits }: BankPerson,
   account: BankAccount,
   row: BankRow,
-  { now, place }: { readonly now: number; readonly place: number },
+  { now, place }: { readonly now: number; readonly place: () => number },
 ) {
   const isDebit = row.amount.startsWith('-')
   const day = dayOf(row.bookedAt)
@@ -107,7 +107,7 @@ function toReference(
     day,
     place,
     isToday,
-  }: { readonly day: string; readonly place: number; readonly isToday: boolean },
+  }: { readonly day: string; readonly place: () => number; readonly isToday: boolean },
 ): string | null {
   switch (kind) {
     case 'kept':
@@ -117,6 +117,6 @@ function toReference(
     case 'new':
       return randomUUID()
     case 'positional':
-      return isToday ? null : `${day}.${place}`
+      return isToday ? null : `${day}.${place()}`
   }
 }
