@@ -9,7 +9,7 @@ import { openKv } from '#fast/open.ts'
 import { makeRecentFailures } from '#providers/recent-failures.ts'
 import { makeGround } from '#tests/adapters/enablebanking/harness.ts'
 import { openSetting } from '#tests/adapters/fiskil/harness.ts'
-import { makeSqlitePlace } from '#tests/contract/store/place.ts'
+import { makeMigratedPlace } from '#tests/contract/store/place.ts'
 import { compareClocks } from './clocks.ts'
 import { type DoctorOptions, type Finding, makeDoctor } from './doctor.ts'
 import { realMachine } from './machine.ts'
@@ -38,7 +38,7 @@ const machine: DoctorOptions['machine'] = {
 
 /** A healthy embedded installation, except for the given overrides. */
 async function diagnose(t: TestContext, over: Partial<DoctorOptions> = {}) {
-  const place = makeSqlitePlace()
+  const place = makeMigratedPlace()
   const store = await place.open()
   const kv = openMemoryKv({ clock, cacheMaxBytes: 1_000_000, cacheMaxEntryBytes: 100_000 })
   t.after(async () => {

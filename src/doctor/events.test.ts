@@ -18,7 +18,7 @@ import {
   newEvent,
   paused,
 } from '#tests/contract/store/event-rows.ts'
-import { makeSqlitePlace, openSqliteStore } from '#tests/contract/store/place.ts'
+import { makeMigratedPlace, openSqliteStore } from '#tests/contract/store/place.ts'
 import { addLink, addUser, now } from '#tests/contract/store/rows.ts'
 import type { Installation } from './configuration.ts'
 import { checkEndpoints, checkEventKeys, checkLedgers } from './events.ts'
@@ -166,7 +166,7 @@ test('R34b: an endpoint without a ledger is an error, a ledger without an endpoi
 })
 
 test('a file of event keys that others may read is an error with its mode', async (t) => {
-  const place = makeSqlitePlace()
+  const place = makeMigratedPlace()
   const store = await openSqliteStore(t, place)
   const check = checkEventKeys(store)
   const sound = await lookOnce(check)

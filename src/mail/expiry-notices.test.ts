@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { makeSqlitePlace } from '#tests/contract/store/place.ts'
+import { makeMigratedPlace } from '#tests/contract/store/place.ts'
 import { addLink, now } from '#tests/contract/store/rows.ts'
 import { makeCompose } from './compose.ts'
 import { makeExpiryNotices } from './expiry-notices.ts'
@@ -15,7 +15,7 @@ const never = new AbortController().signal
 async function open(t: TestContext, days: number) {
   let time = now
   const clock = { now: () => time }
-  const place = makeSqlitePlace()
+  const place = makeMigratedPlace()
   const store = await place.open({ reconnectDueAt, clock })
   t.after(async () => {
     await store.close()

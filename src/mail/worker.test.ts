@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test'
 import type { MailMatter } from '#store/mail-matter.ts'
 import type { Store } from '#store/ports/store.ts'
 import type { UserRow } from '#store/ports/users.ts'
-import { makeSqlitePlace } from '#tests/contract/store/place.ts'
+import { makeMigratedPlace } from '#tests/contract/store/place.ts'
 import { addLink, addUser, now } from '#tests/contract/store/rows.ts'
 import { type MailServer, startMailServer } from '#tests/support/mail-server.ts'
 import { makeCompose } from './compose.ts'
@@ -38,7 +38,7 @@ interface Stage {
 async function open(t: TestContext): Promise<Stage> {
   let time = now
   const clock = { now: () => time }
-  const place = makeSqlitePlace()
+  const place = makeMigratedPlace()
   const store = await place.open({ reconnectDueAt, clock })
   const server = await startMailServer()
   t.after(async () => {

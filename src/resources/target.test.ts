@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Caller } from '#auth/caller.ts'
 import type { Store } from '#store/ports/store.ts'
-import { makeSqlitePlace } from '#tests/contract/store/place.ts'
+import { makeMigratedPlace } from '#tests/contract/store/place.ts'
 import { addLink, newAccount, replaceAccounts } from '#tests/contract/store/rows.ts'
 import { findReadTarget } from './target.ts'
 
 test('R16b, R19: the accounts of a connection have one order, whatever order the store has them in', async (t) => {
-  const place = makeSqlitePlace()
+  const place = makeMigratedPlace()
   const store = await place.open()
   t.after(async () => {
     await store.close()

@@ -9,7 +9,7 @@ import { makeMemoryWindows } from '#fast/memory-windows.ts'
 import { type ConnectionId, upstreamId } from '#kernel/ids.ts'
 import type { Adapter, Adapters, WebhookNotice, WebhookVerdict } from '#providers/port.ts'
 import type { Store } from '#store/ports/store.ts'
-import { makeSqlitePlace } from '#tests/contract/store/place.ts'
+import { makeMigratedPlace } from '#tests/contract/store/place.ts'
 import {
   addKey,
   addUser,
@@ -57,7 +57,7 @@ export function makeBare(
 }
 
 export async function makeGround(t: TestContext, of: (store: Store) => Store = (store) => store) {
-  const place = makeSqlitePlace()
+  const place = makeMigratedPlace()
   const store = await place.open()
   t.after(async () => {
     await store.close()

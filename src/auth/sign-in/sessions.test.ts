@@ -5,7 +5,7 @@ import type { UserId } from '#kernel/ids.ts'
 import { Secret } from '#kernel/secret.ts'
 import { maxSessions } from '#store/ports/sessions.ts'
 import type { Store } from '#store/ports/store.ts'
-import { makeSqlitePlace, openSqliteStore } from '#tests/contract/store/place.ts'
+import { makeMigratedPlace, openSqliteStore } from '#tests/contract/store/place.ts'
 import { addUser } from '#tests/contract/store/rows.ts'
 import {
   formTokenOf,
@@ -25,7 +25,7 @@ const minute = 60_000
 const day = 24 * 60 * minute
 
 async function open(t: TestContext) {
-  const place = makeSqlitePlace()
+  const place = makeMigratedPlace()
   const store = await openSqliteStore(t, place)
   let now = Date.UTC(2026, 10, 21)
   const made = makeSessions({ store, clock: { now: () => now } })

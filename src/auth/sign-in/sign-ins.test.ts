@@ -6,7 +6,7 @@ import { type By, byOperator, type Visitor } from '#contract/actor.ts'
 import { openMemoryKv } from '#fast/memory.ts'
 import { newId, type UserId } from '#kernel/ids.ts'
 import { makeSealer } from '#store/seal.ts'
-import { makeSqlitePlace, openSqliteStore } from '#tests/contract/store/place.ts'
+import { makeMigratedPlace, openSqliteStore } from '#tests/contract/store/place.ts'
 import { type HashingTurn, makeHashingQueue } from './hashing-queue.ts'
 import { makePasswords, type Passwords } from './password.ts'
 import { makeSessions } from './sessions.ts'
@@ -30,7 +30,7 @@ function makeFastPasswords() {
 const home = 'https://tributary.example.test'
 
 async function open(t: TestContext, over: Partial<SignInsOptions> = {}) {
-  const place = makeSqlitePlace()
+  const place = makeMigratedPlace()
   const store = await place.open()
   let now = Date.UTC(2026, 10, 21)
   const clock = { now: () => now }

@@ -8,11 +8,11 @@ import {
   disabled,
   resultAs,
 } from '#tests/contract/store/event-rows.ts'
-import { makeSqlitePlace } from '#tests/contract/store/place.ts'
+import { makeMigratedPlace } from '#tests/contract/store/place.ts'
 import { addLink, now } from '#tests/contract/store/rows.ts'
 import { openSqlite } from '../engine/sqlite-engine.ts'
 
-const place = makeSqlitePlace()
+const place = makeMigratedPlace()
 let store: Awaited<ReturnType<typeof place.open>>
 before(async () => {
   store = await place.open()

@@ -2,7 +2,7 @@
  * A place where one store can live during a test, on either engine: opened as often as wanted, looked into
  * and tampered with behind the store's back, removed at the end.
  */
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -10,6 +10,7 @@ import type { TestContext } from 'node:test'
 import type { OpenStoreOptions } from '#store/open-store.ts'
 import { openStore } from '#store/open-store.ts'
 import type { Store } from '#store/ports/store.ts'
+import { placeMigratedStore } from '#tests/support/migrated-store.ts'
 
 export const keyA = new Uint8Array(32).fill(0xa1)
 export const keyB = new Uint8Array(32).fill(0xb2)
@@ -42,7 +43,7 @@ export interface Place {
 }
 
 /** A SQLite store that is closed, and its directory removed, at the end of the test. */
-export async function openSqliteStore(t: TestContext, place = makeSqlitePlace()): Promise<Store> {
+export async function openSqliteStore(t: TestContext, place = makeMigratedPlace()): Promise<Store> {
   const store = await place.open()
   t.after(async () => {
     await store.close()
@@ -51,8 +52,26 @@ export async function openSqliteStore(t: TestContext, place = makeSqlitePlace())
   return store
 }
 
+interface SqlitePlace extends Place {
+  readonly dataDir: string
+}
+
+/** The same where the migrations are not what is tested: a copy of a migrated store is opened. */
+export function makeMigratedPlace(): SqlitePlace {
+  const place = makeSqlitePlace()
+  return {
+    ...place,
+    async open(as) {
+      if (!existsSync(join(place.dataDir, 'tributary.db'))) {
+        await placeMigratedStore(place.dataDir)
+      }
+      return place.open(as)
+    },
+  }
+}
+
 /** A directory of its own. */
-export function makeSqlitePlace(): Place & { readonly dataDir: string } {
+export function makeSqlitePlace(): SqlitePlace {
   const dataDir = mkdtempSync(join(tmpdir(), 'tributary-store-'))
   const run = async (file: string, sql: string) => {
     const db = new DatabaseSync(join(dataDir, file))

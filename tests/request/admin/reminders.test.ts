@@ -5,14 +5,14 @@ import { makeRemind } from '#auth/remind.ts'
 import { byOperator } from '#contract/actor.ts'
 import { newId, type UserId } from '#kernel/ids.ts'
 import { reconnectDueAt } from '#mail/reconnect-due.ts'
-import { makeSqlitePlace } from '#tests/contract/store/place.ts'
+import { makeMigratedPlace } from '#tests/contract/store/place.ts'
 import { addLink, newConnection, now } from '#tests/contract/store/rows.ts'
 import { makeWorld } from './world.ts'
 
 const dayMs = 86_400_000
 
 test('each broken connection is mailed about once a day, and those that work or wait for a code are not', async (t) => {
-  const place = makeSqlitePlace()
+  const place = makeMigratedPlace()
   const clock = { ms: now + 1, now: () => clock.ms }
   const store = await place.open({ reconnectDueAt, clock })
   t.after(async () => {

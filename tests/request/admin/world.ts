@@ -37,7 +37,7 @@ import type { Store } from '#store/ports/store.ts'
 import { makeSealer } from '#store/seal.ts'
 import { makeQueueSamples } from '#telemetry/queue-samples.ts'
 import { contentType, makeRegistry, type Registry } from '#telemetry/registry.ts'
-import { makeSqlitePlace } from '#tests/contract/store/place.ts'
+import { makeMigratedPlace } from '#tests/contract/store/place.ts'
 import { checkAdminAnswer } from '#tests/support/admin-answers.ts'
 import { openByMail } from '#tests/support/by-mail.ts'
 import { openReadings } from '#tests/support/readings.ts'
@@ -148,7 +148,7 @@ export interface WorldOptions {
 /** Builds it; the test's end takes it down. */
 export async function makeWorld(t: TestContext, options: WorldOptions = {}): Promise<World> {
   const clock = makeStillClock()
-  const place = makeSqlitePlace()
+  const place = makeMigratedPlace()
   const store = await place.open()
   const { running, access } = await startEmulators(options.providers ?? [], clock)
   const readings = openReadings(clock)

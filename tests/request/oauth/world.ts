@@ -19,6 +19,7 @@ import { openMemoryKv } from '#fast/memory.ts'
 import { newId, type SessionId, type UserId } from '#kernel/ids.ts'
 import { openStore } from '#store/open-store.ts'
 import type { Store } from '#store/ports/store.ts'
+import { placeMigratedStore } from '#tests/support/migrated-store.ts'
 import { makeStillClock, type StillClock } from '#tests/support/service.ts'
 
 export interface WorldOptions {
@@ -67,6 +68,7 @@ let people = 0
 export async function startWorld(options: WorldOptions = {}): Promise<World> {
   const clock = options.clock ?? makeStillClock()
   const dataDir = await mkdtemp(join(tmpdir(), 'tributary-oauth-'))
+  if (options.databaseUrl === undefined) await placeMigratedStore(dataDir)
   const store = await openStore({
     databaseUrl: options.databaseUrl ?? null,
     dataDir,

@@ -19,7 +19,7 @@ import { pagesDoor } from '#doors/pages/pages-door.ts'
 import { openMemoryKv } from '#fast/memory.ts'
 import { StoreUnavailableError } from '#store/failure.ts'
 import { makeSealer } from '#store/seal.ts'
-import { makeSqlitePlace } from '#tests/contract/store/place.ts'
+import { makeMigratedPlace } from '#tests/contract/store/place.ts'
 import { openByMail } from '#tests/support/by-mail.ts'
 import { makeJar } from '#tests/support/jar.ts'
 import { makeWebhooks } from '#webhooks/webhooks.ts'
@@ -65,7 +65,7 @@ interface Over extends Partial<PagesDoorOptions> {
 const refuse = () => Promise.reject(new Error('not asked for here'))
 
 async function open(t: TestContext, { passwords = makePasswords(), ...over }: Over = {}) {
-  const place = makeSqlitePlace()
+  const place = makeMigratedPlace()
   const store = await place.open()
   const clock = { now: () => Date.UTC(2026, 10, 21) }
   const kv = openMemoryKv({ clock, cacheMaxBytes: 1_000_000, cacheMaxEntryBytes: 100_000 })

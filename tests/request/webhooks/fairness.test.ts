@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { byOperator } from '#contract/actor.ts'
-import { makeSqlitePlace } from '#tests/contract/store/place.ts'
+import { makeMigratedPlace } from '#tests/contract/store/place.ts'
 import { until } from '#tests/support/until.ts'
 import { aWhile, openStage, withStatus } from './stage.ts'
 
@@ -99,7 +99,7 @@ test('an endpoint that is enabled in the instant in which an attempt ends is sen
 })
 
 test('a stored secret that cannot be decrypted stops only its own endpoint, until it gets a new one', async (t) => {
-  const place = makeSqlitePlace()
+  const place = makeMigratedPlace()
   const stage = await openStage(t, { place })
   const receiver = await stage.receive()
   const damaged = await stage.addEndpoint(receiver.url)

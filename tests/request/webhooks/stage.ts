@@ -21,7 +21,7 @@ import { makeGuardedAgent } from '#outbound/guarded-agent.ts'
 import type { DeliveryRow } from '#store/ports/deliveries.ts'
 import type { Store } from '#store/ports/store.ts'
 import { makeRedactor } from '#telemetry/redact.ts'
-import { makeSqlitePlace, type Place } from '#tests/contract/store/place.ts'
+import { makeMigratedPlace, type Place } from '#tests/contract/store/place.ts'
 import { addUser } from '#tests/contract/store/rows.ts'
 import { makeEvents } from '#webhooks/envelope.ts'
 import type { DeliverOptions, WebhooksReport } from '#webhooks/options.ts'
@@ -93,7 +93,7 @@ export interface StageOptions {
 
 /** Opens it; the test's end takes it down. */
 export async function openStage(t: TestContext, options: StageOptions = {}): Promise<Stage> {
-  const place = options.place ?? makeSqlitePlace()
+  const place = options.place ?? makeMigratedPlace()
   const store = await place.open({ reconnectDueAt })
   const { id: userId } = await addUser(store)
   let now = start
