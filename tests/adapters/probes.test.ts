@@ -86,6 +86,13 @@ for (const [name, open] of Object.entries(sides)) {
     assert.equal(failure.status, 404)
   })
 
+  test(`a server that answers 200 to everything is not taken for ${name}`, async () => {
+    await using side = await open()
+    side.emulator.addFault({ does: { kind: 'reply', reply: { status: 200, body: {} } } })
+    const kind = (await probe(side)).failure?.kind
+    assert.ok(kind === 'malformed' || kind === 'misconfigured', kind)
+  })
+
   test(`${name} that does not answer is an UpstreamError, and our own time limit ends the call`, async () => {
     await using side = await open({ timeoutMs: 200 })
     side.emulator.addFault({ does: { kind: 'hang' } })
@@ -106,6 +113,17 @@ test('Akahu without credentials of ours, asked without its version in AKAHU_BASE
   const { failure } = (await side.adapter.probe?.(call())) ?? {}
   assert.equal(failure?.kind, 'rejected')
   assert.match(failure.detail, /nothing at \/me; AKAHU_BASE_URL includes the version/)
+})
+
+test('Up and a full app of Akahu, asked without the version in the base URL, are named with the variable', async () => {
+  const versions = { up: /UP_BASE_URL includes the version/, akahu: /AKAHU_BASE_URL includes/ }
+  for (const [name, words] of Object.entries(versions)) {
+    await using side = await (sides[name] ?? assert.fail(name))()
+    side.emulator.addFault({ does: { kind: 'reply', reply: { status: 404, body: {} } } })
+    const { failure } = await probe(side)
+    assert.equal(failure?.kind, 'rejected')
+    assert.match(failure.detail, words)
+  }
 })
 
 test('a probe of Fiskil leaves the token in use alone', async () => {

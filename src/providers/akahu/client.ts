@@ -3,6 +3,7 @@
  * `accounts.ts` and `reader.ts` parse them. Tokens never appear in a route, a detail or a log.
  */
 import assert from 'node:assert/strict'
+import { z } from 'zod'
 import type { Clock } from '#kernel/time.ts'
 import { UpstreamError, type UpstreamFailure } from '../failure.ts'
 import type { CallContext, ProbeReply, UpstreamReport } from '../port.ts'
@@ -115,7 +116,12 @@ export function makeClient(options: AkahuOptions): AkahuClient {
     standing: Standing,
   ): UpstreamFailure | null {
     if (response.status >= 200 && response.status < 300) return null
-    return reported(route, toFailure(response, { ...standing, nowMs: clock.now() }))
+    const failure = toFailure(response, { ...standing, nowMs: clock.now() })
+    // These paths hold no id: where they are not, all of Akahu is not.
+    const isElsewhere = failure.kind === 'rejected' && failure.status === 404
+    if (isElsewhere && namesNothing.includes(route))
+      return { ...failure, detail: `it has nothing at ${route}; ${versionMissing}` }
+    return reported(route, failure)
   }
 
   /** The failure itself; one that only the operator can fix is an alert too. */
@@ -157,7 +163,7 @@ export function makeClient(options: AkahuOptions): AkahuClient {
       const failure = judge(response, request, standing)
       return {
         theirTimeMs: readServerTime(response.headers),
-        failure: isFull ? failure : toBareFailure(failure),
+        failure: isFull ? (failure ?? toOddity(response)) : toBareFailure(failure),
         // Nothing at Akahu proves an app token without a user token.
         ...(isFull || appToken === null
           ? {}
@@ -215,7 +221,7 @@ function toBareFailure(failure: UpstreamFailure | null): UpstreamFailure | null 
     case undefined:
       return { kind: 'malformed', detail: 'a request without any token is accepted' }
     case 'rejected':
-      return [400, 403].includes(failure.status) ? null : { ...failure, detail: notThere }
+      return [400, 403].includes(failure.status) ? null : failure
     case 'consent_lost':
       return null
     default:
@@ -223,5 +229,18 @@ function toBareFailure(failure: UpstreamFailure | null): UpstreamFailure | null 
   }
 }
 
-const notThere =
-  'it has nothing at /me; AKAHU_BASE_URL includes the version, https://api.akahu.io/v1'
+/** A page of another server has status 200 too. */
+function toOddity({ body }: UpstreamResponse): UpstreamFailure | null {
+  try {
+    const answer: unknown = JSON.parse(Buffer.from(body).toString('utf8'))
+    if (Succeeded.safeParse(answer).success) return null
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error
+  }
+  return { kind: 'malformed', detail: 'what it answers is not of Akahu' }
+}
+
+const Succeeded = z.object({ success: z.literal(true) })
+
+const namesNothing: readonly string[] = [asAppRequest.route, bareRequest.route]
+const versionMissing = 'AKAHU_BASE_URL includes the version, https://api.akahu.io/v1'

@@ -67,7 +67,8 @@ export function makeClient(options: UpOptions): UpClient {
       const headers = { authorization: `Bearer ${token}` }
       const response = await upstream.send({ method: 'GET', route, target, headers }, call)
       if (response.status >= 200 && response.status < 300) return response.body
-      const context = { nowMs: clock.now(), secrets: listForms(token), isOnAccount }
+      const isPing = route === pingPath
+      const context = { nowMs: clock.now(), secrets: listForms(token), isOnAccount, isPing }
       const failure = toFailure(response, context)
       if (failure.kind === 'misconfigured') {
         report.alert({ provider: 'up', detail: `${route}: ${failure.detail}` })
@@ -85,7 +86,7 @@ export function makeClient(options: UpOptions): UpClient {
         const detail = 'a request without a token is not refused as Up refuses it'
         return { theirTimeMs, failure: { kind: 'malformed', detail } }
       }
-      const context = { nowMs: clock.now(), secrets: [], isOnAccount: false }
+      const context = { nowMs: clock.now(), secrets: [], isOnAccount: false, isPing: true }
       return { theirTimeMs, failure: toFailure(response, context) }
     },
     close: () => upstream.close(),

@@ -14,6 +14,9 @@ import type { UpstreamResponse } from '../upstream.ts'
 export const tokenRefused =
   'Up refuses this token: it has expired, was revoked, or a newer one has replaced it; make a new one in the Up app (Data sharing, Personal Access Token) and link it again'
 
+const notThere =
+  'it has nothing at /util/ping; UP_BASE_URL includes the version, https://api.up.com.au/api/v1'
+
 const hourMs = 3_600_000
 
 /** What the failure of an answer depends on besides the answer. */
@@ -23,6 +26,8 @@ export interface FailureContext {
   readonly secrets: readonly string[]
   /** True when the path names one account, so that a 404 is about it. */
   readonly isOnAccount: boolean
+  /** The path is there at every Up, so a 404 is about the base URL. */
+  readonly isPing?: boolean
 }
 
 export function toFailure(response: UpstreamResponse, context: FailureContext): UpstreamFailure {
@@ -45,6 +50,8 @@ export function toFailure(response: UpstreamResponse, context: FailureContext): 
     }
   }
   if (status === 404 && context.isOnAccount) return { kind: 'account_gone', detail }
+  if (status === 404 && context.isPing === true)
+    return { kind: 'rejected', status, detail: notThere }
   return { kind: 'rejected', status, detail }
 }
 
