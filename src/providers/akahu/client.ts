@@ -117,11 +117,7 @@ export function makeClient(options: AkahuOptions): AkahuClient {
   ): UpstreamFailure | null {
     if (response.status >= 200 && response.status < 300) return null
     const failure = toFailure(response, { ...standing, nowMs: clock.now() })
-    // These paths hold no id: where they are not, all of Akahu is not.
-    const isElsewhere = failure.kind === 'rejected' && failure.status === 404
-    if (isElsewhere && namesNothing.includes(route))
-      return { ...failure, detail: `it has nothing at ${route}; ${versionMissing}` }
-    return reported(route, failure)
+    return reported(route, nameBase(failure, route))
   }
 
   /** The failure itself; one that only the operator can fix is an alert too. */
@@ -241,6 +237,13 @@ function toOddity({ body }: UpstreamResponse): UpstreamFailure | null {
 }
 
 const Succeeded = z.object({ success: z.literal(true) })
+
+/** These paths hold no id: where they are not, all of Akahu is not. */
+function nameBase(failure: UpstreamFailure, route: string): UpstreamFailure {
+  if (failure.kind !== 'rejected' || failure.status !== 404) return failure
+  if (!namesNothing.includes(route)) return failure
+  return { ...failure, detail: `it has nothing at ${route}; ${versionMissing}` }
+}
 
 const namesNothing: readonly string[] = [asAppRequest.route, bareRequest.route]
 const versionMissing = 'AKAHU_BASE_URL includes the version, https://api.akahu.io/v1'
