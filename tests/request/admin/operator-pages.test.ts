@@ -149,9 +149,27 @@ test('403: a form without the token of this sign-in changes nothing', async () =
     const form = { formToken, email: 'other@example.test' }
     assert.equal((await ask('POST', '/invitations', { cookie, form })).status, 403)
   }
-  assert.equal((await ask('POST', '/invitations', { form: { email: 'a@b.example' } })).status, 303)
+  assert.equal((await ask('POST', '/invitations', { form: { email: 'a@b.example' } })).status, 401)
   const open = await ask('GET', '/invitations', { cookie })
   assert.match(open.text, /No invitation is open/)
+})
+
+test('401: a form whose sign-in has ended changes nothing, and the sign-in says so', async () => {
+  const cookie = await signIn()
+  const form = { formToken: formTokenOf(await ask('GET', '/invitations', { cookie })) }
+  const late = await ask('POST', '/invitations', { form: { ...form, email: 'late@example.test' } })
+  assert.equal(late.status, 401)
+  assert.match(late.text, /Nothing was changed: you are not signed in any more\..*name="token"/s)
+  assert.ok(!(await ask('GET', '/invitations', { cookie })).text.includes('late@example.test'))
+  const out = await ask('POST', '/sign-out', { form })
+  assert.deepEqual([out.status, out.location], [303, '/sign-in'])
+})
+
+test('asking to reconnect where there is no such person says that nobody was asked', async () => {
+  const cookie = await signIn()
+  const form = { formToken: formTokenOf(await ask('GET', `/people/${user.id}`, { cookie })) }
+  const { status } = await ask('POST', '/people/nobody/remind', { cookie, form })
+  assert.equal(status, 404)
 })
 
 test('asking to reconnect says what was mailed, and signing out ends the sign-in', async () => {

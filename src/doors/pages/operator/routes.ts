@@ -93,19 +93,23 @@ export function addOperatorPages(app: FastifyInstance, options: OperatorPagesOpt
   })
 }
 
-function addSignIn(scope: FastifyInstance, { api, sessions, show }: Context): void {
-  const render = (problem?: string) => html`<article class="card">
+/** `notice`: what became of the form that led here; `problem`: what is wrong with the token. */
+function renderSignIn({ notice, problem }: { notice?: string; problem?: string } = {}): Html {
+  return html`<article class="card">
 <h1>Sign in as the operator</h1>
+${notice === undefined ? '' : renderProblem(notice)}
 <form method="post" action="/sign-in" novalidate>
 ${field({ name: 'token', label: 'Admin token', type: 'password', autocomplete: 'off', hint: 'ADMIN_TOKEN, or the content of DATA_DIR/admin-token', problem, autofocus: true })}
 <button type="submit">Sign in</button>
 </form>
 </article>`
+}
 
+function addSignIn(scope: FastifyInstance, { api, sessions, show }: Context): void {
   scope.get('/sign-in', async (request, reply) => {
     const session = sessions.read(request)
     if (session !== null) return reply.redirect('/', 303)
-    return show({ request, reply, session }, 'Sign in', render())
+    return show({ request, reply, session }, 'Sign in', renderSignIn())
   })
   scope.post('/sign-in', async (request, reply) => {
     const token = formOf(request).get('token') ?? ''
@@ -116,7 +120,7 @@ ${field({ name: 'token', label: 'Admin token', type: 'password', autocomplete: '
     }
     reply.code(told.status === 429 ? 429 : 401)
     const problem = told.status === 429 ? told.message : 'The admin token is wrong'
-    return show({ request, reply, session: null }, 'Sign in', render(problem))
+    return show({ request, reply, session: null }, 'Sign in', renderSignIn({ problem }))
   })
   addAct(scope, { api, sessions, show }, '/sign-out', async ({ reply }) => {
     sessions.end(reply)
@@ -157,7 +161,13 @@ function addShow(scope: FastifyInstance, context: Shown, path: string, handle: H
 function addAct(scope: FastifyInstance, context: Shown, path: string, handle: Handler): void {
   scope.post(path, async (request, reply) => {
     const turn = toTurn(context, request, reply)
-    if (turn === null) return reply.redirect('/sign-in', 303)
+    if (turn === null) {
+      if (path === '/sign-out') return reply.redirect('/sign-in', 303)
+      const notice =
+        'Nothing was changed: you are not signed in any more. Sign in, then fill in the form once more.'
+      reply.code(401)
+      return context.show({ request, reply, session: null }, 'Sign in', renderSignIn({ notice }))
+    }
     if (!context.sessions.isOwnForm(turn.session, turn.form.get('formToken'))) {
       reply.code(403)
       const message =
@@ -242,7 +252,10 @@ function addPeople(scope: FastifyInstance, context: Context): void {
   addAct(scope, context, '/people/:user/remind', async (turn) => {
     const path = `/users/${encodeURIComponent(paramOf(turn, 'user'))}/reminder`
     const told = await api.ask<{ broken: number; mailed: number }>('POST', path)
-    if (told.kind === 'refused') return showPerson(turn, null)
+    if (told.kind === 'refused') {
+      turn.reply.code(told.status)
+      return showPerson(turn, `Nobody was asked: ${told.message}`)
+    }
     const { broken, mailed } = told.body
     const words =
       broken === 0
