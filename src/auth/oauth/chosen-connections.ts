@@ -16,15 +16,22 @@ interface FactsOptions {
 }
 
 /**
- * Null: every connection, later ones too. Undefined: the facts are gone or do not open, so nothing says what
- * was allowed, and the agent has to be connected again.
+ * Null: every connection, later ones too. A grant whose facts are gone sees none: it was revoked meanwhile.
+ * Undefined: the facts do not open, so nothing says what was allowed, and the agent has to be connected again.
  */
 export async function findChosenConnections(
   { store, onDamaged }: FactsOptions,
   grantId: string,
 ): Promise<readonly ConnectionId[] | null | undefined> {
-  const row = await openRow(() => store.find('Agent', toRowId('Agent', grantId)), onDamaged)
-  if (row === null) return undefined
+  let isDamaged = false
+  const row = await openRow(
+    () => store.find('Agent', toRowId('Agent', grantId)),
+    (error) => {
+      isDamaged = true
+      onDamaged(error)
+    },
+  )
+  if (row === null) return isDamaged ? undefined : []
   const { connections } = AgentFacts.parse(JSON.parse(row.payload))
   return connections && toConnectionIds(connections)
 }

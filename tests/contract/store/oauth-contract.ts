@@ -215,9 +215,12 @@ function testGrants(store: StoreOf): void {
       expiresAt: grant.expiresAt,
       usedAt: null,
     })
+    const { clientId } = grant
+    assert.deepEqual(await store().oauth.findParties(grant.id), { userId: user.id, clientId })
     const nobody = { ...grant, id: someHash(), userId: newId<UserId>() }
     assert.equal(await store().oauth.saveGrant(nobody), false)
     assert.equal(await store().oauth.findGrant(nobody.id), null)
+    assert.equal(await store().oauth.findParties(nobody.id), null)
   })
 
   test('revoking a grant deletes all its rows at once, and returns its user', async () => {
