@@ -17,7 +17,7 @@ interface FactsOptions {
 
 /**
  * Null: every connection, later ones too. A grant whose facts are gone sees none: it was revoked meanwhile.
- * Undefined: the facts do not open, so nothing says what was allowed, and the agent has to be connected again.
+ * Undefined: they do not open, so nothing says what was allowed, and the agent has to be connected again.
  */
 export async function findChosenConnections(
   { store, onDamaged }: FactsOptions,
