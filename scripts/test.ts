@@ -38,9 +38,9 @@ if (files.length === 0) {
   console.error(`the suite ${name} has no test files`)
   process.exit(1)
 }
-// By default one less than there are cores. Files of the whole suite often wait, so one more than there are
-// is used; other suites have servers or a browser beside them.
-const more = name === 'all' ? 1 : 0
+// By default one less than there are cores. Files of the whole suite often wait, so two more than there are
+// are used; other suites have servers or a browser beside them.
+const more = name === 'all' ? 2 : 0
 const atOnce = `--test-concurrency=${availableParallelism() + more}`
 const isGiven = (flag: RegExp) => rest.some((argument) => flag.test(argument))
 const reporters = isGiven(/^--test-reporter=/)
