@@ -130,7 +130,7 @@ function toHeld(
 }
 
 /** Changes with every change of a stored shape: bytes of another layout are ignored. */
-const layout = 6
+const layout = 7
 
 export const encode = (value: object): Uint8Array => serialize({ layout, value })
 

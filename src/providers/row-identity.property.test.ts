@@ -2,7 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
 import type { AccountId, UserId } from '#kernel/ids.ts'
-import { keyRows, type RowContent, toRowContent, toTransactionId } from './row-identity.ts'
+import {
+  keyContent,
+  keyRows,
+  type RowContent,
+  toRowContent,
+  toTransactionId,
+} from './row-identity.ts'
 
 const user = 'user' as UserId
 const content: fc.Arbitrary<RowContent> = fc.record({
@@ -61,6 +67,16 @@ test('R37: equal rows that differ in something else are numbered in the same way
         new Map(keyRows(list, look).map((key, at) => [JSON.stringify(list[at]), key]))
       const before = named(rows)
       for (const [name, key] of named(rows.toReversed())) assert.equal(before.get(name), key)
+    }),
+  )
+})
+
+test('R37: a row whose number is known has the key that it has among the others', () => {
+  fc.assert(
+    fc.property(content, fc.integer({ min: 1, max: 5 }), (row, ordinal) => {
+      const keys = keyRows(new Array<RowContent>(ordinal).fill(row), { contentOf: toRowContent })
+      const { account, day, parts } = row
+      assert.equal(keyContent(account, JSON.stringify([day, ...parts]), ordinal), keys.at(-1))
     }),
   )
 })

@@ -25,23 +25,33 @@ export function keyRows<Row>(
   rows: readonly Row[],
   { contentOf, placeOf = () => [] }: RowLook<Row>,
 ): readonly string[] {
-  const equal = Map.groupBy(
-    rows.map((row, index) => ({ row, index, content: JSON.stringify(contentOf(row)) })),
-    ({ content }) => content,
-  )
-  const keys = new Array<string>(rows.length).fill('')
-  for (const [content, group] of equal) {
-    const ordered = group.length === 1 ? group : toFixedOrder(group, ({ row }) => placeOf(row))
-    for (const [at, { index }] of ordered.entries()) keys[index] = `${at + 1} ${content}`
-  }
-  return keys
+  const contents = rows.map((row) => JSON.stringify(contentOf(row)))
+  const ordinals = numberEqual(contents, (index) => placeOf(rows[index] as Row))
+  return contents.map((content, index) => `${ordinals[index]} ${content}`)
 }
 
-function toFixedOrder<Row>(rows: readonly Row[], toPlace: (row: Row) => Parts): readonly Row[] {
+/**
+ * The number of each row among those with the same content, 1 for the first.
+ * @param placeOf tells equal rows apart by anything else, by their index; where it is equal too, they are
+ *   numbered in the order in which they come.
+ */
+export function numberEqual(
+  contents: readonly string[],
+  placeOf: (index: number) => Parts,
+): Uint32Array {
+  const ordinals = new Uint32Array(contents.length)
+  for (const equal of Map.groupBy(contents.keys(), (index) => contents[index]).values()) {
+    const ordered = equal.length === 1 ? equal : toFixedOrder(equal, placeOf)
+    for (const [at, index] of ordered.entries()) ordinals[index] = at + 1
+  }
+  return ordinals
+}
+
+function toFixedOrder(rows: readonly number[], placeOf: (index: number) => Parts) {
   return rows
-    .map((row) => ({ row, place: JSON.stringify(toPlace(row)) }))
+    .map((index) => ({ index, place: JSON.stringify(placeOf(index)) }))
     .toSorted((one, other) => (one.place < other.place ? -1 : one.place > other.place ? 1 : 0))
-    .map(({ row }) => row)
+    .map(({ index }) => index)
 }
 
 /** Letters and digits without those that look alike (RFC 4648 has others): 32 of them. */
@@ -60,6 +70,13 @@ export interface RowContent {
 
 /** The content for `keyRows`. */
 export const toRowContent = ({ account, day, parts }: RowContent): Parts => [account, day, ...parts]
+
+/**
+ * The key that `keyRows` makes of an account's row whose number is known.
+ * @param content the day and the parts as a list in JSON.
+ */
+export const keyContent = (account: AccountId, content: string, ordinal: number): string =>
+  `${ordinal} [${JSON.stringify(account)},${content.slice(1)}`
 
 /** The public id of the row with this key: `<provider>_tx_` and 26 letters and digits (130 bits). */
 export function toTransactionId(provider: Provider, userId: UserId, key: string): string {

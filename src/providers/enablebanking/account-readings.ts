@@ -9,7 +9,7 @@ import type { CallContext, Login } from '../port.ts'
 import { askBank } from './ask-bank.ts'
 import { applicationOf, type Reach } from './consent.ts'
 import { readHistory } from './history.ts'
-import { writeKeptRows } from './kept-rows.ts'
+import { packRows } from './kept-rows.ts'
 import { type KeptAccount, sessionOf } from './secret.ts'
 import { BalancesBody, readBody, type WireBalance } from './wire.ts'
 
@@ -66,7 +66,7 @@ export async function readRows(
   const { body, readAt } = await reach.readings.get({
     ...nameRows(login, account),
     call,
-    read: async (own) => writeKeptRows(await readHistory({ reach, login, account, call: own })),
+    read: async (own) => packRows(await readHistory({ reach, login, account, call: own })),
   })
   return { value: body, readAt }
 }
@@ -105,5 +105,5 @@ const nameBalances = (login: Login, { id }: KeptAccount) => {
 }
 /** The number changes with what `kept-rows.ts` writes: processes of two versions may share readings. */
 const nameRows = (login: Login, { id }: KeptAccount) => {
-  return { name: `rows:2:${id}`, login, maxAgeMs: readingLifeMs }
+  return { name: `rows:3:${id}`, login, maxAgeMs: readingLifeMs }
 }

@@ -1,50 +1,72 @@
 /**
- * The rows of a reading as bytes: a first line that says where each day lies, then the rows as JSON, each
- * with a comma behind it, so that neighbouring days are a list once they stand between brackets. A page
- * parses the days that it shows, not the years around them. Pure.
+ * The rows of a reading as bytes: a first line that says where each day lies, then parts of whole days, each
+ * compressed for itself, and the pending rows. A page opens the part that it shows, not the years around it.
+ * Rows are JSON, each with a comma behind it, so that neighbouring days are a list once they stand between
+ * brackets.
  */
+import { pack, unpack } from '#kernel/packed.ts'
 import { type AnyRow, isReadable, type KeptRows } from './rows.ts'
 
-/** A day, newest first: its rows are `rows` in number, and end `end` bytes behind the first line. */
+/** A day: its rows end `end` bytes behind the beginning of its part, once that is opened. */
 interface DayPlace {
   /** Null: rows of an unknown day, before all others. */
   readonly day: string | null
   readonly end: number
-  readonly rows: number
+}
+
+/** Neighbouring days, newest first. */
+interface Part {
+  readonly days: readonly DayPlace[]
+  /** Where it ends, compressed, behind the first line. */
+  readonly end: number
 }
 
 interface Index {
   /** Rows of any status. */
   readonly count: number
-  /** The pending rows lie behind the last day. */
-  readonly days: readonly DayPlace[]
+  /** The pending rows lie behind the last one. */
+  readonly parts: readonly Part[]
 }
 
-export function writeKeptRows({ rows, pending, count }: KeptRows): Uint8Array {
-  const texts: Buffer[] = []
-  const days: DayPlace[] = []
+/** Rows of a part, and of a page: one day may have more, and the last part fewer. */
+export const rowsPerPart = 1000
+
+/** Compressed outside the main thread. */
+export async function packRows({ rows, pending, count }: KeptRows): Promise<Uint8Array> {
+  const parts: Part[] = []
+  const packed: Uint8Array[] = []
   let end = 0
-  for (const ofDay of groupByDay(rows)) {
-    const text = toBytes(ofDay)
-    texts.push(text)
-    end += text.length
-    days.push({ day: ofDay[0]?.day ?? null, end, rows: ofDay.length })
+  for (const days of groupDays(rows)) {
+    const texts = days.map(toBytes)
+    const bytes = await pack(Buffer.concat(texts))
+    packed.push(bytes)
+    end += bytes.length
+    let dayEnd = 0
+    const places = days.map((ofDay, at): DayPlace => {
+      dayEnd += texts[at]?.length ?? 0
+      return { day: ofDay[0]?.day ?? null, end: dayEnd }
+    })
+    parts.push({ days: places, end })
   }
-  const index: Index = { count, days }
-  return Buffer.concat([Buffer.from(`${JSON.stringify(index)}\n`), ...texts, toBytes(pending)])
+  const index: Index = { count, parts }
+  const last = await pack(toBytes(pending))
+  return Buffer.concat([Buffer.from(`${JSON.stringify(index)}\n`), ...packed, last])
 }
 
 const toBytes = (rows: readonly AnyRow[]): Buffer =>
   Buffer.from(rows.map((row) => `${JSON.stringify(row)},`).join(''))
 
-function groupByDay(rows: readonly AnyRow[]): AnyRow[][] {
-  const groups: AnyRow[][] = []
-  for (const row of rows) {
-    const last = groups.at(-1)
-    if (last !== undefined && last[0]?.day === row.day) last.push(row)
-    else groups.push([row])
+/** By part, then by day. Rows of an unknown day are never the end of a part: no day leads on from them. */
+function groupDays(rows: readonly AnyRow[]): readonly AnyRow[][][] {
+  const parts: AnyRow[][][] = []
+  let [part, count]: [AnyRow[][], number] = [[], 0]
+  for (const [day, ofDay] of Map.groupBy(rows, ({ day }) => day)) {
+    if (part.length === 0) parts.push(part)
+    part.push(ofDay)
+    count += ofDay.length
+    if (count >= rowsPerPart && day !== null) [part, count] = [[], 0]
   }
-  return groups
+  return parts
 }
 
 export interface RowsSlice {
@@ -76,16 +98,17 @@ export function parseRows(bytes: Uint8Array): readonly AnyRow[] {
 }
 
 /** The rows that are not booked yet. */
-export function readKeptPending(body: Uint8Array): readonly AnyRow[] {
-  const { days, rest } = openKeptRows(body)
-  return parseRows(rest.subarray(days.at(-1)?.end ?? 0))
+export async function readKeptPending(body: Uint8Array): Promise<readonly AnyRow[]> {
+  const { parts, rest } = openKeptRows(body)
+  return parseRows(await unpack(rest.subarray(parts.at(-1)?.end ?? 0)))
 }
 
-/** The currency of the newest rows, where they have one alone. */
-export function findKeptCurrency(body: Uint8Array): string | null {
-  const { rows } = sliceKeptRows(body, { until: null, isFirst: true }, 1)
-  const currencies = parseRows(rows).flatMap((row) => (isReadable(row) ? row.currency : []))
-  const [currency = null, ...others] = new Set(currencies)
+/** The currency of the newest day's rows, where they have one alone. */
+export async function findKeptCurrency(body: Uint8Array): Promise<string | null> {
+  const { rows } = await sliceKeptRows(body, { until: null, isFirst: true })
+  const readable = parseRows(rows).filter(isReadable)
+  const newest = readable.filter(({ day }) => day === readable[0]?.day)
+  const [currency = null, ...others] = new Set(newest.map((row) => row.currency))
   return others.length === 0 ? currency : null
 }
 
@@ -97,24 +120,18 @@ export interface SliceStart {
   readonly isFirst: boolean
 }
 
-/** Whole days, the newest ones first, until there are `least` rows. */
-export function sliceKeptRows(
+/** Whole days, the newest ones first, to the end of the part in which the first of them lies. */
+export async function sliceKeptRows(
   body: Uint8Array,
   { until, isFirst }: SliceStart,
-  least: number,
-): RowsSlice {
-  const { count, days, rest } = openKeptRows(body)
+): Promise<RowsSlice> {
+  const { count, parts, rest } = openKeptRows(body)
   const isBefore = ({ day }: DayPlace) => until === null || (day === null ? isFirst : day < until)
-  const first = days.findIndex(isBefore)
-  const start = first < 0 ? days.length : first
-  let at = start
-  for (let rows = 0; at < days.length && rows < least; at += 1) rows += days[at]?.rows ?? 0
-  const last = days[at - 1]
-  const rows = rest.subarray(days[start - 1]?.end ?? 0, last?.end ?? 0)
-  if (at === start || at === days.length) return { count, rows, until: null }
-  // Rows of an unknown day are never the end of a page: no day leads on from them.
-  return { count, rows, until: last?.day ?? latest }
+  const at = parts.findIndex(({ days }) => days.some(isBefore))
+  const part = parts[at]
+  if (part === undefined) return { count, rows: new Uint8Array(), until: null }
+  const packed = rest.subarray(parts[at - 1]?.end ?? 0, part.end)
+  const first = part.days.findIndex(isBefore)
+  const rows = (await unpack(packed)).subarray(part.days[first - 1]?.end ?? 0)
+  return { count, rows, until: at === parts.length - 1 ? null : (part.days.at(-1)?.day ?? null) }
 }
-
-/** After every day that a bank can tell. */
-const latest = '9999-12-31'

@@ -50,13 +50,13 @@ async function learn(
 ): Promise<string | null> {
   const balances = await peekBalances(reach, login, account)
   const rows = await peekRows(reach, login, account)
-  const kept = (balances && currencyOf(balances)) ?? (rows && findKeptCurrency(rows))
+  const kept = (balances && currencyOf(balances)) ?? (rows && (await findKeptCurrency(rows)))
   if (kept !== null || call.priority !== 'background') return kept
   const later = keepsReadings(call)
   try {
     const rowsNow = (await readRows(reach, login, account, later)).value
     return (
-      findKeptCurrency(rowsNow) ??
+      (await findKeptCurrency(rowsNow)) ??
       currencyOf((await readBalances(reach, login, account, later)).value)
     )
   } catch (error) {

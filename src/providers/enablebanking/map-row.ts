@@ -7,44 +7,21 @@ import { timeOfDay } from '../day-time.ts'
 import { categoryOfMerchant } from '../merchant-category.ts'
 import type { AccountRef, RowsQuery, TransactionDetails } from '../port.ts'
 import { type PendingRow, type RowSettling, untoldDates } from '../row-details.ts'
-import { keyRows, toRowContent, toTransactionId } from '../row-identity.ts'
+import { keyContent, toTransactionId } from '../row-identity.ts'
 import { malformed } from './failures.ts'
-import { type AnyRow, isReadable, type KeptRow, type UnreadableRow } from './rows.ts'
+import { type AnyRow, isReadable, type KeptRow } from './rows.ts'
 
-/** A row with what its public id is made from (reading R37). */
-export type IdentifiedRow = KeptRow & { readonly key: string }
-export type PageRow = IdentifiedRow | UnreadableRow
-
-/** @param rows of whole days. */
-export function identifyRows(
-  rows: readonly AnyRow[],
-  { id: account }: AccountRef,
-): readonly PageRow[] {
-  const contentOf = (row: AnyRow) =>
-    isReadable(row) ? toRowContent({ account, day: row.day, parts: row.parts }) : []
-  const keys = keyRows(rows, { contentOf, placeOf })
-  return rows.map((row, index) => (isReadable(row) ? { ...row, key: keys[index] ?? '' } : row))
-}
-
-/** Where a row stands among equal ones. The bank's id is last: it may be new at every read. */
-function placeOf(row: AnyRow) {
-  if (!isReadable(row)) return []
-  const { valued, transactionDate, note, merchantCode, merchant, reference, hasOwnReference } = row
-  const own = hasOwnReference ? reference : null
-  return [valued, transactionDate, note, merchantCode, merchant, own, reference]
-}
+/** What the public id of a row is made from (reading R37). */
+export const keyOf = ({ ordinal, content }: KeptRow, { id }: AccountRef): string =>
+  keyContent(id, content, ordinal)
 
 const utc = getZone('UTC')
 
 /** The time by which a row is in a window or not (reading R16a): banks tell days alone. */
 export const timeOf = ({ day }: KeptRow, query: RowsQuery): Micros => timeOfDay(day, utc, query)
 
-export function toTransaction(
-  row: IdentifiedRow,
-  account: AccountRef,
-  userId: UserId,
-): Transaction {
-  const id = toTransactionId('enablebanking', userId, row.key)
+export function toTransaction(row: KeptRow, account: AccountRef, userId: UserId): Transaction {
+  const id = toTransactionId('enablebanking', userId, keyOf(row, account))
   return toRow(row, account, { id, status: 'posted' })
 }
 
@@ -99,12 +76,10 @@ export function toPendingRows(
   account: AccountRef,
   query: RowsQuery,
 ): readonly PendingRow[] {
-  const contentOf = (row: AnyRow) => (isReadable(row) ? [row.day, ...row.parts] : [])
-  const keys = keyRows(rows, { contentOf, placeOf })
-  return rows.map((row, index) => {
+  return rows.map((row) => {
     if (!isReadable(row)) throw malformed(row.problem)
     return {
-      key: keys[index] ?? '',
+      key: `${row.ordinal} ${row.content}`,
       row: toRow(row, account, { id: '', status: 'pending' }),
       time: row.day === '' ? null : timeOf(row, query),
       dates: { ...untoldDates, valueDate: row.valued ?? null },

@@ -21,19 +21,8 @@ import type { PendingReading } from '../row-details.ts'
 import { keptAccountOf, readingLifeMs, readRows } from './account-readings.ts'
 import type { Reach } from './consent.ts'
 import { malformed } from './failures.ts'
-import { parseRows, readKeptPending, sliceKeptRows } from './kept-rows.ts'
-import {
-  identifyRows,
-  type PageRow,
-  timeOf,
-  toDetails,
-  toPendingRows,
-  toSettling,
-  toTransaction,
-} from './map-row.ts'
-
-/** Rows of a page. The reading is there already: a page costs a look at it, and no call. */
-const pageSize = 1000
+import { parseRows, readKeptPending, rowsPerPart, sliceKeptRows } from './kept-rows.ts'
+import { keyOf, timeOf, toDetails, toPendingRows, toSettling, toTransaction } from './map-row.ts'
 
 const utc = getZone('UTC')
 const lineEnd = 0x0a
@@ -57,7 +46,7 @@ export function makeTransactionReader(reach: Reach): RowReader<TransactionPage> 
     // A press reads anew where a list begins, not again for each of its pages.
     const asked = isFirst ? call : keepsReadings(call)
     const { value, readAt } = await readRows(reach, query.login, kept, asked)
-    const { rows, count, until: next } = sliceKeptRows(value, { until, isFirst }, pageSize)
+    const { rows, count, until: next } = await sliceKeptRows(value, { until, isFirst })
     const facts: PageFacts = {
       next: next === null ? null : JSON.stringify({ until: next }),
       ownRows: count,
@@ -67,7 +56,7 @@ export function makeTransactionReader(reach: Reach): RowReader<TransactionPage> 
   }
 
   return {
-    pageSize,
+    pageSize: rowsPerPart,
     overlap: 0,
     isByAccount: true,
     read,
@@ -90,7 +79,7 @@ function openPage(query: RowsQuery, body: Uint8Array): TransactionPage {
   const account = onlyAccount(query)
   const start = body.indexOf(lineEnd) + 1
   const facts: PageFacts = JSON.parse(Buffer.from(body.subarray(0, start)).toString())
-  const rows: readonly PageRow[] = identifyRows(parseRows(body.subarray(start)), account)
+  const rows = parseRows(body.subarray(start))
   function rowAt(index: number) {
     const row = rows[index]
     assert(row !== undefined, 'the index is on the page')
@@ -105,7 +94,7 @@ function openPage(query: RowsQuery, body: Uint8Array): TransactionPage {
     body,
     head(index): RowHead {
       const row = rowAt(index)
-      return { id: row.key, account, time: timeOf(row, query) }
+      return { id: keyOf(row, account), account, time: timeOf(row, query) }
     },
     map: (index) => toTransaction(rowAt(index), account, query.userId),
     details: (index) => toDetails(rowAt(index)),
@@ -124,7 +113,7 @@ export async function readPendingRows(
     accounts.map(async (account) => {
       const kept = keptAccountOf(login, account.upstreamId)
       const { value, readAt } = await readRows(reach, login, kept, call)
-      return { rows: toPendingRows(readKeptPending(value), account, query), readAt }
+      return { rows: toPendingRows(await readKeptPending(value), account, query), readAt }
     }),
   )
   const asOf = Math.min(reach.clock.now(), ...readings.map(({ readAt }) => readAt))

@@ -7,6 +7,7 @@ import { hash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { type Decimal, isNegative, isZero, negate, parseDecimal, zero } from '#kernel/decimal.ts'
 import { parseCurrency } from '#kernel/money.ts'
+import { numberEqual } from '../row-identity.ts'
 import { cutText, longestRowText } from '../shown-text.ts'
 import { nameHolder } from './secret.ts'
 import { Row, type WireRow } from './wire.ts'
@@ -20,10 +21,10 @@ export interface KeptRow {
   readonly description: string
   readonly merchant: string | null
   readonly merchantCode: string | null
-  /** What it is known by, besides its account and day (reading R37). */
-  readonly parts: readonly string[]
-  /** The balance after it, which tells equal rows apart; null: not told. */
-  readonly balance: string | null
+  /** What it is known by, besides its account: its day and what the bank says of it, as JSON (reading R37). */
+  readonly content: string
+  /** Its number among the rows with the same content, 1 for the first. */
+  readonly ordinal: number
   readonly class: string
   readonly transactionDate: string
   readonly postDate: string
@@ -36,6 +37,12 @@ export interface KeptRow {
   readonly note: string | null
 }
 
+/** A row before those that were sent twice are known. */
+interface ReadRow extends Omit<KeptRow, 'ordinal'> {
+  /** The balance after it, which tells equal rows apart; null: not told. */
+  readonly balance: string | null
+}
+
 export interface UnreadableRow {
   /** The day that it belongs to, as far as it can be read; null: it stands before all others. */
   readonly day: string | null
@@ -43,6 +50,7 @@ export interface UnreadableRow {
   readonly problem: string
 }
 
+type SentRow = ReadRow | UnreadableRow
 export type AnyRow = KeptRow | UnreadableRow
 export const isReadable = (row: AnyRow): row is KeptRow => !('problem' in row)
 
@@ -68,8 +76,8 @@ export async function keepRows(
   holder: string | null,
   note: (what: string) => void,
 ): Promise<KeptRows> {
-  const rows: AnyRow[] = []
-  const pending: AnyRow[] = []
+  const rows: SentRow[] = []
+  const pending: SentRow[] = []
   for (const [index, one] of sent.entries()) {
     if (index % rowsPerTurn === rowsPerTurn - 1) await nextTurn()
     const status = typeof one === 'object' && one !== null && 'status' in one ? one.status : null
@@ -83,11 +91,31 @@ export async function keepRows(
     if (isPending) pending.push(row)
     else rows.push(row)
   }
-  return { rows: dropRepeated(rows).toSorted(byDay), pending, count: sent.length }
+  const kept = numberRows(dropRepeated(rows).toSorted(byDay))
+  return { rows: kept, pending: numberRows(pending), count: sent.length }
+}
+
+/** All rows with the same content must be given at once. */
+function numberRows(rows: readonly SentRow[]): readonly AnyRow[] {
+  const contents = rows.map((row) => ('problem' in row ? '' : row.content))
+  const ordinals = numberEqual(contents, (index) => placeOf(rows[index]))
+  return rows.map((row, index) => {
+    if ('problem' in row) return row
+    const { balance, ...kept } = row
+    return { ...kept, ordinal: ordinals[index] ?? 1 }
+  })
+}
+
+/** Where a row stands among equal ones. The bank's id is last: it may be new at every read. */
+function placeOf(row: SentRow | undefined) {
+  if (row === undefined || 'problem' in row) return []
+  const { valued, transactionDate, note, merchantCode, merchant, reference, hasOwnReference } = row
+  const own = hasOwnReference ? reference : null
+  return [valued, transactionDate, note, merchantCode, merchant, own, reference]
 }
 
 /** Newest first; one without a day first of all. The bank's order within a day stays. */
-function byDay(one: AnyRow, other: AnyRow): number {
+function byDay(one: SentRow, other: SentRow): number {
   const [left, right] = [one.day ?? '9999-12-31', other.day ?? '9999-12-31']
   return left === right ? 0 : left > right ? -1 : 1
 }
@@ -108,7 +136,7 @@ interface KeepOptions {
   readonly isPending: boolean
 }
 
-function keepRow(row: WireRow, { holder, note, isPending }: KeepOptions): AnyRow {
+function keepRow(row: WireRow, { holder, note, isPending }: KeepOptions): SentRow {
   const { booking_date: booked, value_date: valued, transaction_date: made } = row
   const day = booked ?? valued ?? made ?? (isPending ? '' : null)
   if (day === null) return { day, problem: 'a transaction has no date' }
@@ -128,11 +156,11 @@ function keepRow(row: WireRow, { holder, note, isPending }: KeepOptions): AnyRow
     merchantCode: /^\d{4}$/.test(row.merchant_category_code ?? '')
       ? (row.merchant_category_code ?? null)
       : null,
-    parts: [
-      ...[currency, amount, lines, cut(row.creditor?.name), cut(row.debtor?.name)],
+    content: JSON.stringify([
+      ...[day, currency, amount, lines, cut(row.creditor?.name), cut(row.debtor?.name)],
       ...[hashNumber(row.creditor_account), hashNumber(row.debtor_account)],
       ...[code.text, code.main, code.sub],
-    ],
+    ]),
     balance: row.balance_after_transaction?.amount ?? null,
     class: toClass(code.main || code.text, row.credit_debit_indicator),
     transactionDate: made ?? valued ?? day,
@@ -179,11 +207,11 @@ function toClass(code: string, indicator: 'CRDT' | 'DBIT'): string {
 }
 
 /** Equal rows with the same balance after them are one row that was sent twice. */
-function dropRepeated(rows: readonly AnyRow[]): AnyRow[] {
+function dropRepeated(rows: readonly SentRow[]): SentRow[] {
   const seen = new Set<string>()
   return rows.filter((row) => {
-    if (!isReadable(row) || row.balance === null) return true
-    const content = JSON.stringify([row.day, row.balance, ...row.parts])
+    if ('problem' in row || row.balance === null) return true
+    const content = `${row.balance} ${row.content}`
     if (seen.has(content)) return false
     seen.add(content)
     return true
