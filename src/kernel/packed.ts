@@ -25,10 +25,9 @@ export const isPacked = (bytes: Uint8Array): boolean => mark.every((byte, at) =>
 
 export const pack = (text: Uint8Array): Promise<Uint8Array> => compress(text, cheap)
 
-/** Packed bytes of megabytes come in fewer parts: each part is a turn of the event loop. */
-const largeBytes = 64 * 1024
+/** Each part of the text is a turn of the event loop, which costs more than its share of decompressing. */
 const inLargeParts = { chunkSize: 256 * 1024 }
 
 /** The text; also of one that was never packed. */
 export const unpack = async (bytes: Uint8Array): Promise<Uint8Array> =>
-  isPacked(bytes) ? decompress(bytes, bytes.byteLength < largeBytes ? {} : inLargeParts) : bytes
+  isPacked(bytes) ? decompress(bytes, inLargeParts) : bytes
