@@ -7,7 +7,7 @@ import {
   packRows,
   parseRows,
   readKeptPending,
-  rowsPerPart,
+  rowsPerBlock,
   sliceKeptRows,
 } from './kept-rows.ts'
 import { type AnyRow, keepRows } from './rows.ts'
@@ -15,10 +15,10 @@ import { type AnyRow, keepRows } from './rows.ts'
 const day = fc
   .integer({ min: 1, max: 28 })
   .map((number) => `2026-02-${String(number).padStart(2, '0')}`)
-/** Days with a few rows, and days that are longer than a part. */
+/** Days with a few rows, and days that are longer than a block. */
 const ofDay = fc.record({
   day: fc.option(day, { freq: 8 }),
-  rows: fc.integer({ min: 1, max: rowsPerPart + 1 }),
+  rows: fc.integer({ min: 1, max: rowsPerBlock + 1 }),
   problem: fc.string({ unit: 'binary' }),
 })
 
@@ -46,7 +46,7 @@ test('pages of whole days have every row once, in order, and are full but for th
         const shown = parseRows(slice.rows)
         found.push(...shown)
         if (slice.until === null) break
-        assert.ok(shown.length >= rowsPerPart)
+        assert.ok(shown.length >= rowsPerBlock)
         until = slice.until
         assert.ok(pages < 100)
       }
@@ -56,17 +56,17 @@ test('pages of whole days have every row once, in order, and are full but for th
   )
 })
 
-test('a page that begins in the middle of a part has the rest of it, and the next one follows', async () => {
+test('a page that begins in the middle of a block has the rest of it, and the next one follows', async () => {
   const days = ['2026-02-20', '2026-02-18', '2026-02-10']
   const rows = days.flatMap((one) =>
-    Array.from({ length: rowsPerPart / 2 }, (_, at) => ({ day: one, problem: `${at}` })),
+    Array.from({ length: rowsPerBlock / 2 }, (_, at) => ({ day: one, problem: `${at}` })),
   )
   const bytes = await packRows({ rows, pending: [], count: rows.length })
   const slice = await sliceKeptRows(bytes, { until: '2026-02-19', isFirst: false })
   assert.equal(slice.until, '2026-02-18')
-  assert.deepEqual(parseRows(slice.rows), rows.slice(rowsPerPart / 2, rowsPerPart))
+  assert.deepEqual(parseRows(slice.rows), rows.slice(rowsPerBlock / 2, rowsPerBlock))
   const next = await sliceKeptRows(bytes, { until: slice.until, isFirst: false })
-  assert.deepEqual(parseRows(next.rows), rows.slice(rowsPerPart))
+  assert.deepEqual(parseRows(next.rows), rows.slice(rowsPerBlock))
   assert.equal(next.until, null)
 })
 

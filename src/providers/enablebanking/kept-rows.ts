@@ -1,13 +1,13 @@
 /**
- * The rows of a reading as bytes: a first line that says where each day lies, then parts of whole days, each
- * compressed for itself, and the pending rows. A page opens the part that it shows, not the years around it.
+ * The rows of a reading as bytes: a first line that says where each day lies, then blocks of whole days, each
+ * compressed for itself, and the pending rows. A page opens the block that it shows, not the years around it.
  * Rows are JSON, each with a comma behind it, so that neighbouring days are a list once they stand between
  * brackets.
  */
 import { pack, unpack } from '#kernel/packed.ts'
 import { type AnyRow, isReadable, type KeptRows } from './rows.ts'
 
-/** A day: its rows end `end` bytes behind the beginning of its part, once that is opened. */
+/** A day: its rows end `end` bytes behind the beginning of its block, once that is opened. */
 interface DayPlace {
   /** Null: rows of an unknown day, before all others. */
   readonly day: string | null
@@ -15,7 +15,7 @@ interface DayPlace {
 }
 
 /** Neighbouring days, newest first. */
-interface Part {
+interface Block {
   readonly days: readonly DayPlace[]
   /** Where it ends, compressed, behind the first line. */
   readonly end: number
@@ -25,15 +25,15 @@ interface Index {
   /** Rows of any status. */
   readonly count: number
   /** The pending rows lie behind the last one. */
-  readonly parts: readonly Part[]
+  readonly blocks: readonly Block[]
 }
 
-/** Rows of a part, and of a page: one day may have more, and the last part fewer. */
-export const rowsPerPart = 1000
+/** Rows of a block, and of a page: one day may have more, and the last block fewer. */
+export const rowsPerBlock = 1000
 
 /** Compressed outside the main thread. */
 export async function packRows({ rows, pending, count }: KeptRows): Promise<Uint8Array> {
-  const parts: Part[] = []
+  const blocks: Block[] = []
   const packed: Uint8Array[] = []
   let end = 0
   for (const days of groupDays(rows)) {
@@ -46,9 +46,9 @@ export async function packRows({ rows, pending, count }: KeptRows): Promise<Uint
       dayEnd += texts[at]?.length ?? 0
       return { day: ofDay[0]?.day ?? null, end: dayEnd }
     })
-    parts.push({ days: places, end })
+    blocks.push({ days: places, end })
   }
-  const index: Index = { count, parts }
+  const index: Index = { count, blocks }
   const last = await pack(toBytes(pending))
   return Buffer.concat([Buffer.from(`${JSON.stringify(index)}\n`), ...packed, last])
 }
@@ -56,17 +56,17 @@ export async function packRows({ rows, pending, count }: KeptRows): Promise<Uint
 const toBytes = (rows: readonly AnyRow[]): Buffer =>
   Buffer.from(rows.map((row) => `${JSON.stringify(row)},`).join(''))
 
-/** By part, then by day. Rows of an unknown day are never the end of a part: no day leads on from them. */
+/** By block, then by day. Rows of an unknown day are never the end of a block: no day leads on from them. */
 function groupDays(rows: readonly AnyRow[]): readonly AnyRow[][][] {
-  const parts: AnyRow[][][] = []
-  let [part, count]: [AnyRow[][], number] = [[], 0]
+  const blocks: AnyRow[][][] = []
+  let [block, count]: [AnyRow[][], number] = [[], 0]
   for (const [day, ofDay] of Map.groupBy(rows, ({ day }) => day)) {
-    if (part.length === 0) parts.push(part)
-    part.push(ofDay)
+    if (block.length === 0) blocks.push(block)
+    block.push(ofDay)
     count += ofDay.length
-    if (count >= rowsPerPart && day !== null) [part, count] = [[], 0]
+    if (count >= rowsPerBlock && day !== null) [block, count] = [[], 0]
   }
-  return parts
+  return blocks
 }
 
 export interface RowsSlice {
@@ -99,8 +99,8 @@ export function parseRows(bytes: Uint8Array): readonly AnyRow[] {
 
 /** The rows that are not booked yet. */
 export async function readKeptPending(body: Uint8Array): Promise<readonly AnyRow[]> {
-  const { parts, rest } = openKeptRows(body)
-  return parseRows(await unpack(rest.subarray(parts.at(-1)?.end ?? 0)))
+  const { blocks, rest } = openKeptRows(body)
+  return parseRows(await unpack(rest.subarray(blocks.at(-1)?.end ?? 0)))
 }
 
 /** The currency of the newest day's rows, where they have one alone. */
@@ -120,18 +120,18 @@ export interface SliceStart {
   readonly isFirst: boolean
 }
 
-/** Whole days, the newest ones first, to the end of the part in which the first of them lies. */
+/** Whole days, the newest ones first, to the end of the block in which the first of them lies. */
 export async function sliceKeptRows(
   body: Uint8Array,
   { until, isFirst }: SliceStart,
 ): Promise<RowsSlice> {
-  const { count, parts, rest } = openKeptRows(body)
+  const { count, blocks, rest } = openKeptRows(body)
   const isBefore = ({ day }: DayPlace) => until === null || (day === null ? isFirst : day < until)
-  const at = parts.findIndex(({ days }) => days.some(isBefore))
-  const part = parts[at]
-  if (part === undefined) return { count, rows: new Uint8Array(), until: null }
-  const packed = rest.subarray(parts[at - 1]?.end ?? 0, part.end)
-  const first = part.days.findIndex(isBefore)
-  const rows = (await unpack(packed)).subarray(part.days[first - 1]?.end ?? 0)
-  return { count, rows, until: at === parts.length - 1 ? null : (part.days.at(-1)?.day ?? null) }
+  const at = blocks.findIndex(({ days }) => days.some(isBefore))
+  const block = blocks[at]
+  if (block === undefined) return { count, rows: new Uint8Array(), until: null }
+  const packed = rest.subarray(blocks[at - 1]?.end ?? 0, block.end)
+  const first = block.days.findIndex(isBefore)
+  const rows = (await unpack(packed)).subarray(block.days[first - 1]?.end ?? 0)
+  return { count, rows, until: at === blocks.length - 1 ? null : (block.days.at(-1)?.day ?? null) }
 }

@@ -21,7 +21,7 @@ import type { PendingReading } from '../row-details.ts'
 import { keptAccountOf, readingLifeMs, readRows } from './account-readings.ts'
 import type { Reach } from './consent.ts'
 import { malformed } from './failures.ts'
-import { parseRows, readKeptPending, rowsPerPart, sliceKeptRows } from './kept-rows.ts'
+import { parseRows, readKeptPending, rowsPerBlock, sliceKeptRows } from './kept-rows.ts'
 import { keyOf, timeOf, toDetails, toPendingRows, toSettling, toTransaction } from './map-row.ts'
 
 const utc = getZone('UTC')
@@ -56,7 +56,7 @@ export function makeTransactionReader(reach: Reach): RowReader<TransactionPage> 
   }
 
   return {
-    pageSize: rowsPerPart,
+    pageSize: rowsPerBlock,
     overlap: 0,
     isByAccount: true,
     read,

@@ -21,7 +21,7 @@ export interface KeptRow {
   readonly description: string
   readonly merchant: string | null
   readonly merchantCode: string | null
-  /** What it is known by, besides its account: its day and what the bank says of it, as JSON (reading R37). */
+  /** What it is known by besides its account (reading R37): its day, amount and texts, as JSON. */
   readonly content: string
   /** Its number among the rows with the same content, 1 for the first. */
   readonly ordinal: number
