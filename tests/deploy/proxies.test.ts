@@ -8,7 +8,7 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { type AddressInfo, createServer } from 'node:net'
+import { type AddressInfo, connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, type TestContext, test } from 'node:test'
@@ -178,13 +178,18 @@ test('a body over 64 KiB is refused behind nginx as without it, announced or in 
   assert.equal((await request(`${plain}/`, { headers: named })).statusCode, 308)
 })
 
-test('Caddy logs neither target nor headers of a request that fails', async (t) => {
-  if (!has('caddy')) return assert.match(readText('deploy/Caddyfile'), /request>uri delete/)
+interface Caddy {
+  readonly port: number
+  /** Everything that it has logged. */
+  readonly logged: () => string
+}
+
+async function startCaddy(t: TestContext, upstreams: string, tries = '3s'): Promise<Caddy> {
   const folder = makeFolder(t)
-  const [port = 0, nobody = 0] = await findFreePorts(2)
+  const [port = 0] = await findFreePorts(1)
   const text = readText('deploy/Caddyfile')
-    .replace('api-1:3000 api-2:3000', `127.0.0.1:${nobody}`)
-    .replace('lb_try_duration 3s', 'lb_try_duration 100ms')
+    .replace('api-1:3000 api-2:3000', upstreams)
+    .replace('lb_try_duration 3s', `lb_try_duration ${tries}`)
     .replace(/^\{$/m, '{\n\tadmin off')
   writeFileSync(join(folder, 'Caddyfile'), text)
   const said: string[] = []
@@ -195,11 +200,53 @@ test('Caddy logs neither target nor headers of a request that fails', async (t) 
   })
   child.stderr.setEncoding('utf8').on('data', (line: string) => said.push(line))
   await run(t, child, port)
+  return { port, logged: () => said.join('') }
+}
+
+test('Caddy logs neither target nor headers of a request that fails', async (t) => {
+  if (!has('caddy')) return assert.match(readText('deploy/Caddyfile'), /request>uri delete/)
+  const [nobody] = await findFreePorts(1)
+  const { port, logged } = await startCaddy(t, `127.0.0.1:${nobody}`, '100ms')
   const { statusCode } = await request(`http://127.0.0.1:${port}${secretTarget}`, {
     headers: { referer: 'http://127.0.0.1/SECRET-OF-A-PAGE' },
   })
   // 502 until it knows that nobody listens there, then 503.
   assert.ok([502, 503].includes(statusCode), String(statusCode))
-  assert.match(said.join(''), new RegExp(`"status":${statusCode}`))
-  assert.doesNotMatch(said.join(''), hasSecret)
+  assert.match(logged(), new RegExp(`"status":${statusCode}`))
+  assert.doesNotMatch(logged(), hasSecret)
+})
+
+/** Sends a body whose first chunk has no size, and waits for the end of the connection. */
+async function sendBrokenBody(port: number): Promise<string> {
+  const socket = connect(port, '127.0.0.1').setEncoding('latin1')
+  socket.end(
+    `POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nTransfer-Encoding: chunked\r\n\r\nnone\r\n`,
+  )
+  return (await socket.toArray()).join('')
+}
+
+test('behind Caddy a client whose own requests break off puts no process out of service for others', async (t) => {
+  if (!has('caddy')) return assert.doesNotMatch(readText('deploy/Caddyfile'), /^\s*fail_duration/m)
+  const { port } = await startCaddy(t, new URL(service.baseUrl).host)
+  for (let round = 0; round < 4; round += 1) {
+    assert.match(await sendBrokenBody(port), /^HTTP\/1\.1 [45]/)
+    const { statusCode, body } = await request(`http://127.0.0.1:${port}/v1/accounts`)
+    await body.dump()
+    assert.equal(statusCode, 401, `round ${round}`)
+  }
+})
+
+test('behind Caddy every request is answered while one of two processes is away', async (t) => {
+  if (!has('caddy')) return assert.match(readText('deploy/Caddyfile'), /health_uri/)
+  const [nobody] = await findFreePorts(1)
+  const { host } = new URL(service.baseUrl)
+  const { port } = await startCaddy(t, `127.0.0.1:${nobody} ${host}`)
+  const statuses = await Promise.all(
+    Array.from({ length: 24 }, async () => {
+      const { statusCode, body } = await request(`http://127.0.0.1:${port}/v1/accounts`)
+      await body.dump()
+      return statusCode
+    }),
+  )
+  assert.deepEqual([...new Set(statuses)], [401])
 })
