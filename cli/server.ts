@@ -7,6 +7,7 @@ import { readFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Environment } from '#settings/environment-file.ts'
+import { toLocalUrl } from '#settings/listener.ts'
 import {
   type EnvironmentFile,
   EnvironmentFileError,
@@ -59,7 +60,10 @@ export async function findServer(own: Environment, workingDirectory: string): Pr
   const file = findFile(own, workingDirectory)
   const environment: Environment = { ...file?.variables, ...own }
   const read = (name: string) => environment[name]?.trim() || undefined
-  const url = readUrl(read('ADMIN_URL') ?? localUrl(read('ADMIN_HOST'), read('ADMIN_PORT')))
+  const url = readUrl(
+    read('ADMIN_URL') ??
+      toLocalUrl(read('ADMIN_HOST') ?? '127.0.0.1', read('ADMIN_PORT') ?? '3001'),
+  )
   const token = read('ADMIN_TOKEN')
   if (token !== undefined) return { url, token }
   const dataDir = read('DATA_DIR')
@@ -96,11 +100,6 @@ function findFile(own: Environment, workingDirectory: string): EnvironmentFile |
     if (error instanceof EnvironmentFileError) throw refusal(error.message, [], error)
     throw error
   }
-}
-
-function localUrl(host = '127.0.0.1', port = '3001'): string {
-  const reachable = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
-  return `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}`
 }
 
 function readUrl(text: string): string {

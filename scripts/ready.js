@@ -5,11 +5,10 @@
  * migration may take longer than systemd allows for a start.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import { toLocalUrl } from '../src/settings/listener.ts'
 
-const host = process.env.ADMIN_HOST || '127.0.0.1'
-const port = process.env.ADMIN_PORT || '3001'
-const reachable = { '0.0.0.0': '127.0.0.1', '::': '::1' }[host] ?? host
-const url = `http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${port}/readyz`
+const port = process.env.ADMIN_PORT?.trim() || '3001'
+const url = `${toLocalUrl(process.env.ADMIN_HOST?.trim() || '127.0.0.1', port)}/readyz`
 const deadline = Date.now() + 60_000
 
 async function isReady() {

@@ -312,7 +312,7 @@ test('R2: the three origins default to the one the server listens on, and to BAS
     mcp: 'http://127.0.0.1:40123',
     auth: 'http://127.0.0.1:40123',
   })
-  assert.equal(toOrigins(read({ HOST: '[::1]' })).base, 'http://[::1]:3000')
+  assert.equal(toOrigins(read({ HOST: '[0:0::1]' })).base, 'http://[::1]:3000')
   assert.equal(toOrigins(read({ HOST: 'localhost' })).base, 'http://localhost:3000')
   assert.deepEqual(
     toOrigins(read({ BASE_URL: 'https://a.example.com', AUTH_URL: 'https://b.example.com' })),

@@ -1,6 +1,6 @@
 /** Where a server listens, and whether other machines can reach it. */
 import { isIP } from 'node:net'
-import { isLoopbackHost } from '#kernel/addresses.ts'
+import { isLoopbackHost, toAddressGroup } from '#kernel/addresses.ts'
 
 export interface ListenAddress {
   readonly host: string
@@ -15,9 +15,22 @@ export function toListener(host: string, port: number): ListenAddress {
 }
 
 /**
+ * A host as it is written in a setting, in one form: an IPv6 address without brackets and in its shortest
+ * form (RFC 5952), an IPv4 address within one (`::ffff:127.0.0.1`) as IPv4.
+ */
+export function toHost(given: string): string {
+  const bare = given.trim().replace(/^\[(.*)\]$/, '$1')
+  // A zone (`fe80::1%eth0`) has no place in a URL.
+  if (isIP(bare) !== 6 || bare.includes('%')) return bare
+  const group = toAddressGroup(bare)
+  return isIP(group) === 4 ? group : new URL(`http://[${bare}]`).hostname.slice(1, -1)
+}
+
+/**
  * The address at which this machine itself reaches a listener; one on every interface is reached by loopback.
  */
-export function toLocalUrl(host: string, port: number): string {
+export function toLocalUrl(given: string, port: number | string): string {
+  const host = toHost(given)
   const own = host === '0.0.0.0' ? '127.0.0.1' : host === '::' ? '::1' : host
   return `http://${isIP(own) === 6 ? `[${own}]` : own}:${port}`
 }

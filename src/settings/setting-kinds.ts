@@ -5,6 +5,7 @@
 import { isIP } from 'node:net'
 import { readPrivateKey } from '#kernel/rsa-key.ts'
 import { Secret } from '#kernel/secret.ts'
+import { toHost } from './listener.ts'
 
 export interface Setting<Value> {
   /** The value when the variable is unset; null when other variables decide (`defaultText` describes how). */
@@ -267,7 +268,7 @@ function parseWebUrl(given: string): string | undefined {
   return (url.origin + url.pathname).replace(/\/+$/, '')
 }
 
-/** A name or address to listen on; brackets around an IPv6 address are removed. */
+/** A name or address to listen on. */
 export function host(fallback: string, meaning: string): Setting<string> {
   return {
     fallback,
@@ -276,8 +277,8 @@ export function host(fallback: string, meaning: string): Setting<string> {
     meaning,
     isSecret: false,
     parse: (given) => {
-      const bare = given.replace(/^\[(.*)\]$/, '$1')
-      if (isIP(bare) !== 0) return bare
+      const host = toHost(given)
+      if (isIP(host) !== 0) return host
       // Digits and dots that are not an IPv4 address are a typing error, not a host name.
       if (/^[\d.]+$/.test(given)) return undefined
       return /^(?!-)[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})*$/.test(given) ? given : undefined

@@ -72,6 +72,11 @@ for (const { admin, host } of [
   { admin: 'localhost', host: 'localhost' },
   { admin: '::1', host: '::1' },
   { admin: '::', host: '::1' },
+  // The service takes these too.
+  { admin: ' 127.0.0.1 ', host: '127.0.0.1' },
+  { admin: '[::1]', host: '::1' },
+  { admin: '::0', host: '::1' },
+  { admin: '::ffff:127.0.0.1', host: '127.0.0.1' },
 ]) {
   test(`its health check asks the admin listener at ADMIN_HOST=${admin ?? ''}, once`, async (t) => {
     let status = 503
