@@ -202,6 +202,12 @@ async function once(
     body: json,
     signal: AbortSignal.any([call.signal, timeout]),
   })
+  const encoding = encodingOf(response.headers['content-encoding'])
+  // The status of a refusal says enough.
+  if (encoding !== null && response.statusCode < 300) {
+    response.body.on('error', () => {}).destroy()
+    throw new CompressedAnswer(encoding)
+  }
   // Bytes instead of `body.text()`: decoding them once makes the parse that follows a third cheaper.
   const body = await readBody(response.body, line.maxBodyBytes)
   if (body.length >= largeBodyBytes) await line.nextTurn()
@@ -246,6 +252,23 @@ async function readBody(stream: AsyncIterable<Uint8Array>, maxBytes: number): Pr
   return body
 }
 
+/** The body is in a coding, though `identity` alone was asked for (RFC 9110, 12.5.3). */
+class CompressedAnswer extends Error {
+  override readonly name = 'CompressedAnswer'
+}
+
+/** Null: as it is. */
+function encodingOf(header: string | string[] | undefined): string | null {
+  const codings = String(header ?? '')
+    .split(',')
+    .map((coding) => coding.trim().toLowerCase())
+    .filter((coding) => coding !== '' && coding !== 'identity')
+  if (codings.length === 0) return null
+  return codings.every((coding) => /^[a-z0-9_-]{1,20}$/.test(coding))
+    ? codings.join(', ')
+    : 'unknown'
+}
+
 function errorCode(error: unknown): string {
   const code = error instanceof Error && 'code' in error ? error.code : undefined
   return typeof code === 'string' ? code : ''
@@ -271,6 +294,10 @@ function toFailure(
       { kind: 'rejected', status: 400, detail, isPersonal: true },
       error,
     )
+  }
+  if (cause instanceof CompressedAnswer) {
+    const detail = `the answer is compressed (${cause.message}), although it was asked for uncompressed: a proxy on the way may do this`
+    return new UpstreamError(provider, { kind: 'malformed', detail }, error)
   }
   if (cause instanceof RangeError || errorCode(cause) === 'UND_ERR_RES_EXCEEDED_MAX_SIZE') {
     return new UpstreamError(
