@@ -115,14 +115,32 @@ test('Akahu without credentials of ours, asked without its version in AKAHU_BASE
   assert.match(failure.detail, /nothing at \/me; AKAHU_BASE_URL includes the version/)
 })
 
-test('Up and a full app of Akahu, asked without the version in the base URL, are named with the variable', async () => {
-  const versions = { up: /UP_BASE_URL includes the version/, akahu: /AKAHU_BASE_URL includes/ }
-  for (const [name, words] of Object.entries(versions)) {
+test('Up, a full app of Akahu and SnapTrade, asked at a wrong base URL, are named with the variable', async () => {
+  const namedWith = {
+    up: /UP_BASE_URL includes the version/,
+    akahu: /AKAHU_BASE_URL includes/,
+    snaptrade: /nothing at \/; SNAPTRADE_BASE_URL is .* without a path/,
+  }
+  for (const [name, words] of Object.entries(namedWith)) {
     await using side = await (sides[name] ?? assert.fail(name))()
     side.emulator.addFault({ does: { kind: 'reply', reply: { status: 404, body: {} } } })
     const { failure } = await probe(side)
     assert.equal(failure?.kind, 'rejected')
     assert.match(failure.detail, words)
+  }
+})
+
+test('whoever links SnapTrade at a wrong base URL is told the variable', async () => {
+  await using harness = await startHarness()
+  harness.emulator.addFault({ does: { kind: 'reply', reply: { status: 404, body: '<html>' } } })
+  const user = { provider: 'snaptrade', snaptradeUserId: 'me', userSecret: 'secret' } as const
+  const own = { provider: 'snaptrade', clientId: 'MINE', consumerKey: 'mine' } as const
+  for (const credentials of [user, own]) {
+    await assert.rejects(harness.adapter.identify(credentials, call()), (error) => {
+      assert.ok(error instanceof UpstreamError)
+      assert.match(error.failure.detail, /SNAPTRADE_BASE_URL is/)
+      return error.failure.kind === 'rejected' && error.failure.status === 404
+    })
   }
 })
 

@@ -103,7 +103,7 @@ export function makeClient(options: SnapTradeOptions): SnapTradeClient {
     // A deletion is documented as 200 and as queued, so 202 and 204 count as success too.
     if (response.status >= 200 && response.status <= 299) return response.body
     const context = { nowMs: clock.now(), secrets: listSecrets(asker), blame: toBlame(asker) }
-    const failure = toFailure(response, context)
+    const failure = nameElsewhere(request.route, toFailure(response, context))
     alertOf(request, response.status, failure)
     throw fail(failure)
   }
@@ -130,10 +130,20 @@ export function makeClient(options: SnapTradeOptions): SnapTradeClient {
       const theirTimeMs = readTime(response)
       if (response.status === 200) return { theirTimeMs, failure: null }
       const context = { nowMs: clock.now(), secrets: [], blame: 'user' } as const
-      return { theirTimeMs, failure: toFailure(response, context) }
+      return { theirTimeMs, failure: nameElsewhere('/', toFailure(response, context)) }
     },
     close: () => upstream.close(),
   }
+}
+
+/** These paths hold no id: where they are not, all of SnapTrade is not. */
+const namesNothing: readonly string[] = ['/', '/snapTrade/partners', '/authorizations']
+
+function nameElsewhere(route: string, failure: UpstreamFailure): UpstreamFailure {
+  const isElsewhere = failure.kind === 'rejected' && failure.status === 404
+  if (!isElsewhere || !namesNothing.includes(route)) return failure
+  const detail = `it has nothing at ${route}; SNAPTRADE_BASE_URL is https://api.snaptrade.com, without a path`
+  return { ...failure, detail }
 }
 
 /** A personal key takes the place of the user: its requests have no user parameters, not even empty ones. */
