@@ -7,6 +7,7 @@
 import { LRUCache } from 'lru-cache'
 import type { ConnectionStatus } from '#contract/resources.ts'
 import type { WindowStore } from '#fast/port.ts'
+import { atMost } from '#kernel/at-most.ts'
 import type { ConnectionId, UpstreamId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
 import { UpstreamError } from '#providers/failure.ts'
@@ -252,7 +253,7 @@ const accountIdOf = ({ accountId }: { readonly accountId: string }) => accountId
 
 /** Stores refresh times in the background, so that no read waits for them. */
 function makeRefreshNotes({ store, clock, onFailure }: ConsentMonitorOptions) {
-  const notedAt = new LRUCache<ConnectionId, number>({ max: maxRemembered })
+  const notedAt = new LRUCache<ConnectionId, number>(atMost(maxRemembered))
   const running = new Set<Promise<void>>()
   return {
     refreshed(id: ConnectionId, at: number, isReported: boolean): void {

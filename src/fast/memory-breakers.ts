@@ -3,6 +3,7 @@
  * file decides open, probe or closed; the guard decides what counts as a failure.
  */
 import { LRUCache } from 'lru-cache'
+import { atMost } from '#kernel/at-most.ts'
 import type { Clock } from '#kernel/time.ts'
 import { type BreakerRule, breakerRule } from './breaker-rule.ts'
 import type { BreakerLook, BreakerState, BreakerStore } from './port.ts'
@@ -34,7 +35,7 @@ export function makeMemoryBreakers(
   rule: BreakerRule = breakerRule,
   maxKeys = defaultMaxKeys,
 ): MemoryBreakers {
-  const breakers = new LRUCache<string, Breaker>({ max: maxKeys })
+  const breakers = new LRUCache<string, Breaker>(atMost(maxKeys))
 
   /** The breaker if it is open or waits for its probe, otherwise null. */
   function findOpen(key: string, now: number): (Breaker & { openUntil: number }) | null {

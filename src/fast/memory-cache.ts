@@ -4,7 +4,6 @@
  * need to be invalidated by key.
  */
 import { LRUCache } from 'lru-cache'
-import { atFirstUse } from '#kernel/lazily.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { CachedAnswer, CacheStore, OwnedPart } from './port.ts'
 
@@ -63,13 +62,12 @@ const maxEntries = 65_536
 /** The share of all bytes that one user may have, so that one user cannot evict the others' entries. */
 export const ownerShare = 1 / 8
 
-/** The room for so many entries takes 6 ms to make. */
+/** Its space grows with its entries: that for all of them takes 6 ms to make. */
 function openEntries<Answer extends CachedAnswer>(
   maxBytes: number,
   owners: Map<string, Owner>,
 ): LRUCache<string, Entry<Answer>> {
   return new LRUCache({
-    max: maxEntries,
     maxSize: Math.max(1, maxBytes),
     dispose({ owner, size }, key) {
       if (owner === null) return
@@ -86,7 +84,7 @@ export function makeMemoryCache<Answer extends CachedAnswer = CachedAnswer>(
 ): MemoryCache<Answer> {
   const { clock, maxBytes, maxEntryBytes } = options
   const owners = new Map<string, Owner>()
-  const open = atFirstUse(() => openEntries<Answer>(maxBytes, owners))
+  const entries = openEntries<Answer>(maxBytes, owners)
 
   /** Counts a stored entry; a user over the share loses their own oldest answers. */
   function count(owner: Owner, key: string, size: number): void {
@@ -95,16 +93,16 @@ export function makeMemoryCache<Answer extends CachedAnswer = CachedAnswer>(
     owner.keys.add(key)
     for (const oldest of owner.keys) {
       if (owner.bytes <= maxBytes * ownerShare || oldest === key) break
-      open().delete(oldest)
+      entries.delete(oldest)
     }
   }
 
   return {
     get(key) {
-      const entry = open().get(key)
+      const entry = entries.get(key)
       if (entry === undefined) return miss
       if (isAlive(entry, clock.now())) return entry
-      open().delete(key)
+      entries.delete(key)
       return miss
     },
 
@@ -122,7 +120,8 @@ export function makeMemoryCache<Answer extends CachedAnswer = CachedAnswer>(
           ? null
           : (owners.get(ownerName) ?? { name: ownerName, keys: new Set<string>(), bytes: 0 })
       const entry = { kind: 'hit', answer: kept, storedAt, expiresAt, owner, part, size } as const
-      open().set(key, entry, { size })
+      if (entries.size >= maxEntries && !entries.has(key)) entries.pop()
+      entries.set(key, entry, { size })
       if (owner !== null) count(owner, key, size)
       return true
     },
@@ -130,19 +129,19 @@ export function makeMemoryCache<Answer extends CachedAnswer = CachedAnswer>(
     sweep() {
       const now = clock.now()
       // Collected first, because deleting while iterating could skip entries.
-      const dead = [...open().entries()].filter(([, entry]) => !isAlive(entry, now))
-      for (const [key] of dead) open().delete(key)
+      const dead = [...entries.entries()].filter(([, entry]) => !isAlive(entry, now))
+      for (const [key] of dead) entries.delete(key)
     },
 
     remove(owner) {
-      if (owner === null) return open().clear()
+      if (owner === null) return entries.clear()
       // Copied, because each deletion removes a key from the set.
-      for (const key of [...(owners.get(owner)?.keys ?? [])]) open().delete(key)
+      for (const key of [...(owners.get(owner)?.keys ?? [])]) entries.delete(key)
     },
 
     forget(owner, part) {
       for (const key of [...(owners.get(owner)?.keys ?? [])]) {
-        if (part === null || open().peek(key)?.part === part) open().delete(key)
+        if (part === null || entries.peek(key)?.part === part) entries.delete(key)
       }
     },
 

@@ -8,6 +8,7 @@ import { LRUCache } from 'lru-cache'
 import type { Caller } from '#auth/caller.ts'
 import { apiError } from '#contract/errors.ts'
 import type { Maybe, WindowState } from '#fast/port.ts'
+import { atMost } from '#kernel/at-most.ts'
 import type { Credential } from './credential.ts'
 import { isUsedElsewhere } from './identify.ts'
 import {
@@ -47,7 +48,7 @@ export type GoodTokens = Pick<LRUCache<string, true>, 'has' | 'set' | 'delete'>
 
 /** Makes an empty one; all doors of a process share it. */
 export function makeGoodTokens(): GoodTokens {
-  return new LRUCache<string, true>({ max: 10_000 })
+  return new LRUCache<string, true>(atMost(10_000))
 }
 
 export interface AdmissionOptions {

@@ -10,6 +10,7 @@ import { isMeantAsKey } from '#auth/keys.ts'
 import type { TokenFacts, TokenReader } from '#auth/oauth/port.ts'
 import { apiError } from '#contract/errors.ts'
 import { toReach } from '#contract/reach.ts'
+import { atMost } from '#kernel/at-most.ts'
 import type { Clock } from '#kernel/time.ts'
 import { knownZone } from '#kernel/time.ts'
 import type { Store } from '#store/ports/store.ts'
@@ -40,7 +41,7 @@ export function makeIdentifyAgent(options: IdentifyAgentOptions): IdentifyAgent 
   const { keys, tokens, store, clock, onBackgroundFailure } = options
 
   /** When the use of a grant was stored last. */
-  const touched = new LRUCache<string, number>({ max: maxRemembered })
+  const touched = new LRUCache<string, number>(atMost(maxRemembered))
 
   /** Beside the request, which does not wait for it. */
   function noteUse(reader: TokenReader, facts: TokenFacts): void {

@@ -12,6 +12,7 @@ import { allScopes } from '#auth/scopes.ts'
 import { ApiError, apiError } from '#contract/errors.ts'
 import { toReach } from '#contract/reach.ts'
 import type { Maybe } from '#fast/port.ts'
+import { atMost } from '#kernel/at-most.ts'
 import type { KeyId } from '#kernel/ids.ts'
 import { type IncludesAddress, makeAddressList, parseNetwork } from '#kernel/networks.ts'
 import type { Clock } from '#kernel/time.ts'
@@ -138,7 +139,7 @@ function makeMemory({ store, clock, onBackgroundFailure }: IdentifyOptions): Mem
     clock,
     onBackgroundFailure,
     known: new LRUCache<string, Known>({
-      max: maxRemembered,
+      ...atMost(maxRemembered),
       dispose(entry) {
         entry.dropped = true
       },
@@ -146,7 +147,7 @@ function makeMemory({ store, clock, onBackgroundFailure }: IdentifyOptions): Mem
     remembered: new WeakMap(),
     tokens: new WeakMap(),
     lookups: new Map(),
-    touched: new LRUCache<KeyId, number>({ max: maxRemembered }),
+    touched: new LRUCache<KeyId, number>(atMost(maxRemembered)),
     changes: 0,
   }
 }

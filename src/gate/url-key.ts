@@ -6,6 +6,7 @@
  */
 import { LRUCache } from 'lru-cache'
 import type { Caller } from '#auth/caller.ts'
+import { atMost } from '#kernel/at-most.ts'
 
 /** Whose answers they are: the epoch grows when older ones must not be served. */
 export type AnswerOwner = Pick<Caller, 'epoch' | 'reach'> & { readonly userId: string }
@@ -34,7 +35,7 @@ interface Made {
  * string object, whose hash the engine has already computed.
  */
 export function makeUrlKey(): UrlKey {
-  const latest = new LRUCache<string, Made>({ max: maxRemembered })
+  const latest = new LRUCache<string, Made>(atMost(maxRemembered))
   return (owner, path, rawQuery) => {
     const { userId, epoch } = owner
     const reach = owner.reach?.name

@@ -15,6 +15,7 @@ import {
 } from '@modelcontextprotocol/server'
 import { LRUCache } from 'lru-cache'
 import { listTools, type ToolOperation, toolNameOf } from '#contract/tool-descriptions.ts'
+import { atMost } from '#kernel/at-most.ts'
 import { isRecord } from '#kernel/json.ts'
 import type { Era } from './checked-server.ts'
 
@@ -55,7 +56,7 @@ export function makeReadPlainCall(hasExtraTools = false): ReadPlainCall {
     listTools(hasExtraTools).map((operation) => [toolNameOf(operation), operation]),
   )
   /** Texts of what clients say about themselves that the library found valid. */
-  const valid = new LRUCache<string, true>({ max: maxRemembered })
+  const valid = new LRUCache<string, true>(atMost(maxRemembered))
 
   /** The library's own judgement, once for each text: every call of a client has the same. */
   function isValidClient(meta: JsonObject, message: JsonObject): boolean {

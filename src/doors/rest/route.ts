@@ -4,6 +4,7 @@
  */
 import { LRUCache } from 'lru-cache'
 import { type Operation, operations } from '#contract/operations.ts'
+import { atMost } from '#kernel/at-most.ts'
 
 export interface Route {
   /** Null for an unknown path or a method other than GET. */
@@ -22,7 +23,7 @@ const nowhere: Route = { operation: null, rawQuery: '', deprecated: false }
 /** Makes the lookup by method and target; paths must match exactly (reading R4). */
 export function makeRoutes(): (method: string | undefined, target: string) => Route {
   const paths = new Map(operations.map((operation) => [operation.path, operation]))
-  const remembered = new LRUCache<string, Route>({ max: maxRemembered })
+  const remembered = new LRUCache<string, Route>(atMost(maxRemembered))
 
   function find(target: string): Route {
     const cut = target.indexOf('?')

@@ -59,6 +59,20 @@ test('the cache keeps its byte bound by evicting the least recently used entries
   assert.equal(cache.get('third').kind, 'hit')
 })
 
+test('the cache keeps its bound of 65,536 entries however small they are, the least recently used goes first', () => {
+  const { clock } = stillClock()
+  const cache = makeMemoryCache({ clock, maxBytes: kib * kib * kib, maxEntryBytes: kib })
+  for (let i = 0; i < 65_536; i += 1) cache.set(`${i}`, answerOf(0), minute)
+  cache.get('0')
+  cache.set('2', answerOf(0), minute)
+  assert.equal(cache.get('1').kind, 'hit', 'one that is stored again takes no place')
+  cache.set('one more', answerOf(0), minute)
+  assert.deepEqual(
+    ['0', '1', '2', '3', '4', 'one more'].map((key) => cache.get(key).kind),
+    ['hit', 'hit', 'hit', 'miss', 'hit', 'hit'],
+  )
+})
+
 test('a user over the share evicts only their own answers, the oldest first', () => {
   const { clock } = stillClock()
   const cache = makeMemoryCache({ clock, maxBytes: 80 * kib, maxEntryBytes: 4 * kib })
