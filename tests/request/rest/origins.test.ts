@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { request } from 'undici'
-import { type Service, startService } from '#tests/support/service.ts'
+import { fetchDocument, type Service, specified, startService } from '#tests/support/service.ts'
 
 async function withService(
   env: Readonly<Record<string, string>>,
@@ -32,6 +32,19 @@ test('R2: without BASE_URL the description and the links name the listener', asy
   await withService({}, async (service) => {
     assert.deepEqual(await origins(service), [service.baseUrl, `${service.baseUrl}/doc`])
   })
+})
+
+test('the description is the same whatever is configured, but for its address', async () => {
+  const describe = async (env: Readonly<Record<string, string>>) => {
+    let served = {}
+    await withService(env, async (service) => {
+      served = { ...(await fetchDocument(service.baseUrl)), servers: [] }
+    })
+    return served
+  }
+  const plain = await describe({})
+  const env = { ROLE: 'all', SIGN_UP: 'closed', MCP_EXTRA_TOOLS: 'true' }
+  assert.deepEqual(await describe({ ...env, ...specified }), plain)
 })
 
 test('R6: a forwarded address is ignored unless the proxy is trusted', async () => {
