@@ -1,6 +1,6 @@
 /**
- * The command as a process, against a listening admin door: what it prints, on which stream, and its exit
- * codes.
+ * The command against a listening admin door: what it prints, on which stream, and its exit codes. Each exit
+ * code and each stream is tried on a process, too; a process takes longer to start than a command to run.
  */
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
@@ -14,6 +14,7 @@ import { fileURLToPath } from 'node:url'
 import { isKeyShaped } from '#auth/keys.ts'
 import { akahu, fiskil, snaptrade, up } from '#tests/request/admin/credentials.ts'
 import { adminToken, makeWorld, type WorldOptions } from '#tests/request/admin/world.ts'
+import { runCommand } from '#tests/support/command.ts'
 import { compileCache } from '#tests/support/process.ts'
 import { startService } from '#tests/support/service.ts'
 
@@ -33,7 +34,7 @@ interface RunOptions {
   readonly workingDirectory?: string
 }
 
-function runCommand(args: readonly string[], options: RunOptions = {}): Promise<Outcome> {
+function runProcess(args: readonly string[], options: RunOptions = {}): Promise<Outcome> {
   const { environment = {}, input = '', script = main } = options
   const child = spawn(process.execPath, [script, ...args], {
     env: { PATH: process.env.PATH, NODE_ENV: 'test', ...compileCache, ...environment },
@@ -146,7 +147,7 @@ test('audit list shows who did what, for all users or for one', async (t) => {
 test('a secret given as - is read from standard input, its line end left out', async (t) => {
   const { world, environment } = await start(t, { providers: ['akahu', 'snaptrade', 'up'] })
   const id = await world.addUser('a@b.example')
-  const bank = await runCommand(
+  const bank = await runProcess(
     ['connections', 'link', id, '--provider', 'akahu', '--user-token', '-', '--json'],
     { environment, input: `${akahu.userToken}\n` },
   )
@@ -218,8 +219,8 @@ test('names from providers cannot steer the terminal', async () => {
 })
 
 test('exit 1: a refusal is a sentence with its details, or the envelope with --json, on standard error', async (t) => {
-  const { tributary } = await start(t)
-  const plain = await tributary('users', 'create', '--email', 'nobody')
+  const { environment, tributary } = await start(t)
+  const plain = await runProcess(['users', 'create', '--email', 'nobody'], { environment })
   assert.deepEqual(plain, {
     code: 1,
     out: '',
@@ -301,7 +302,7 @@ test('the token is found in DATA_DIR, or in data below the working directory', a
   })
   assert.deepEqual(byVariable, { code: 0, out: '{"data":[]}\n', err: '' })
   const { port } = new URL(url)
-  const byPlace = await runCommand(['users', 'list', '--json'], {
+  const byPlace = await runProcess(['users', 'list', '--json'], {
     environment: { ADMIN_PORT: port },
     workingDirectory: folder,
   })
@@ -326,7 +327,7 @@ test('exit 2: wrong usage names the mistake and gives the usage line of the comm
         'usage: tributary plans set U --plan developer|professional|none --status active|trialing|past_due|canceled [--legacy-until ISO] [--grandfathered]\n',
     ],
   ]
-  const { code, err: audit } = await runCommand(['audit', '--limit', '0'])
+  const { code, err: audit } = await runProcess(['audit', '--limit', '0'])
   assert.equal(code, 2)
   assert.match(audit, /^tributary: "audit" needs a verb\n/)
   for (const [args, err] of cases) {
@@ -390,7 +391,7 @@ test('exit 1: a 503 says to ask the doctor', async (t) => {
 })
 
 test('the entry that any Node can run starts the pinned runtime', async () => {
-  const { code, out } = await runCommand(['--version'], { script: entry })
+  const { code, out } = await runProcess(['--version'], { script: entry })
   assert.equal(code, 0)
   assert.match(out, /^tributary \d+\.\d+\.\d+\n$/)
 })
