@@ -9,7 +9,7 @@ import type { DataAge, PageCursor, TimeWindow } from '#providers/port.ts'
 
 export type Cursor = PageCursor | null
 
-/** One page, without its body. The arrays have one entry for each row that the query shows, in order. */
+/** One page, without its body. The arrays have one entry for each row that the query matches, in order. */
 export interface SnapshotPage {
   /** Names the body. */
   readonly name: string
@@ -95,10 +95,12 @@ export function makeSnapshot(facts: SnapshotFacts, read: readonly (readonly Snap
 
   function append(list: List, page: SnapshotPage): void {
     for (const [entry, print] of page.prints.entries()) {
+      // A row that the provider sends twice counts once, where it comes first.
+      if (list.seen.has(print)) continue
+      list.seen.add(print)
       const fill = page.fills[entry]
       const copy = fill === undefined ? 1 : (list.fills.get(fill) ?? 0) + 1
       if (fill !== undefined) list.fills.set(fill, copy)
-      list.seen.add(print)
       list.rows.push({ list, page, entry, copy })
     }
     list.pages.push(page)

@@ -85,10 +85,7 @@ export function takePage(source: RowSource, snapshot: Snapshot, read: ReadPage):
   return { name: randomUUID(), ...facts, ...listRows(source, snapshot, read, repeated) }
 }
 
-/**
- * The rows behind those that the page repeats. A row that the provider sends twice within one read counts
- * once, where it comes first.
- */
+/** The rows behind those that the page repeats. */
 function listRows(
   { keyOf }: RowSource,
   { facts, digest }: Snapshot,
@@ -98,7 +95,6 @@ function listRows(
   const { from, to } = facts.window
   const first = facts.firsts?.[list.index]
   const [places, times, prints, fills]: [number[], number[], number[], number[]] = [[], [], [], []]
-  const here = new Set<Print>()
   let isReached = first === undefined || list.rows.length > 0
   for (let at = repeated; at < page.length; at += 1) {
     const head = page.head(at)
@@ -107,8 +103,7 @@ function listRows(
     const print = digest(head.id)
     // Rows above the first one arrived after the generation began.
     isReached ||= first !== 'none' && first?.time === head.time && first.print === print
-    if (!isReached || here.has(print) || list.seen.has(print)) continue
-    here.add(print)
+    if (!isReached) continue
     places.push(at)
     times.push(head.time)
     prints.push(print)
