@@ -4,10 +4,10 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import axe from 'axe-core'
 import type { Page } from 'playwright-core'
 import { type PagesWorld, type Person, password, startPages } from '#tests/request/pages/world.ts'
 import { startBrowser, type TestBrowser } from '#tests/support/browser.ts'
+import { assertFits } from '#tests/support/looks.ts'
 import { totpOf } from '#tests/support/totp.ts'
 
 let world: PagesWorld
@@ -121,55 +121,39 @@ test('a browser that is signed out from another one comes to the sign-in with it
   await lost.page.waitForURL(/\/sign-in\?return=/)
 })
 
-/** Findings of axe that make a page unusable for some people, as lines of text. */
-async function findBarriers(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source)
-  const results = await page.evaluate(() =>
-    (globalThis as unknown as { axe: typeof axe }).axe.run({ resultTypes: ['violations'] }),
-  )
-  return results.violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .flatMap(({ id, nodes }) => nodes.map((node) => `${id}: ${node.target.join(' ')}`))
-}
-
-for (const colorScheme of ['light', 'dark'] as const) {
-  for (const width of [320, 768, 1280]) {
-    test(`the pages of the account fit ${width} px in ${colorScheme}, without barriers`, async () => {
-      const person = await world.addPerson()
-      await using visit = await browser.open({ viewport: { width, height: 800 }, colorScheme })
-      const { page } = visit
-      const look = async (place: string) => {
-        assert.equal(await page.evaluate('document.documentElement.scrollWidth'), width, place)
-        assert.deepEqual(await findBarriers(page), [], place)
-        assert.ok((await page.content()).length < 100_000, place)
-      }
-      await open(page, '/settings/second-factor')
-      await signIn(page, person)
-      await page.locator('svg.qr').waitFor()
-      await look('set up')
-      await page.getByLabel('Code').fill('1')
-      await button(page, 'Switch on').click()
-      await page.getByText('Check the code').waitFor()
-      await look('a refused code')
-      await setUp(page)
-      await look('recovery codes')
-      await button(page, 'Switch off').click()
-      await page.getByRole('heading', { name: 'Switch off the second factor?' }).waitFor()
-      await look('switch off')
-      await open(page, '/settings')
-      await page.getByLabel('Time zone').fill('nowhere')
-      await button(page, 'Save').click()
-      await page.getByText('must be an IANA time zone').waitFor()
-      await look('settings')
-      await open(page, '/activity')
-      await look('activity')
-      await open(page, '/settings/delete')
-      await look('delete')
-      await button(page, 'Sign out').click()
-      await open(page, '/sign-in')
-      await signIn(page, person)
-      await page.getByRole('heading', { name: 'Enter your code' }).waitFor()
-      await look('code')
-    })
+test('the pages of the account fit 320, 768 and 1280 px in light and dark, without barriers', async () => {
+  const person = await world.addPerson()
+  await using visit = await browser.open({})
+  const { page } = visit
+  const look = async (place: string) => {
+    await assertFits(page, place)
+    assert.ok((await page.content()).length < 100_000, place)
   }
-}
+  await open(page, '/settings/second-factor')
+  await signIn(page, person)
+  await page.locator('svg.qr').waitFor()
+  await look('set up')
+  await page.getByLabel('Code').fill('1')
+  await button(page, 'Switch on').click()
+  await page.getByText('Check the code').waitFor()
+  await look('a refused code')
+  await setUp(page)
+  await look('recovery codes')
+  await button(page, 'Switch off').click()
+  await page.getByRole('heading', { name: 'Switch off the second factor?' }).waitFor()
+  await look('switch off')
+  await open(page, '/settings')
+  await page.getByLabel('Time zone').fill('nowhere')
+  await button(page, 'Save').click()
+  await page.getByText('must be an IANA time zone').waitFor()
+  await look('settings')
+  await open(page, '/activity')
+  await look('activity')
+  await open(page, '/settings/delete')
+  await look('delete')
+  await button(page, 'Sign out').click()
+  await open(page, '/sign-in')
+  await signIn(page, person)
+  await page.getByRole('heading', { name: 'Enter your code' }).waitFor()
+  await look('code')
+})

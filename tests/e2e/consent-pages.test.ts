@@ -6,14 +6,13 @@ import assert from 'node:assert/strict'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
-import axe from 'axe-core'
-import type { Page } from 'playwright-core'
 import { newId } from '#kernel/ids.ts'
 import { makeAdapters } from '#providers/adapters.ts'
 import type { LinkingRequest } from '#providers/linking.ts'
 import type { Adapter, CallContext, Login } from '#providers/port.ts'
 import { type Sandbox, startSandbox } from '#sandbox/start.ts'
 import { startBrowser, type TestBrowser } from '#tests/support/browser.ts'
+import { findBarriers } from '#tests/support/looks.ts'
 import { openReadings } from '#tests/support/readings.ts'
 
 const clock = { now: () => Date.now() }
@@ -59,12 +58,6 @@ async function begin(provider: string): Promise<string> {
   const none = { institutionId: null, renews: null }
   const request: LinkingRequest = { user, login, state: 'a-state', returnUrl, ...none }
   return (await linking.begin(request, call)).address
-}
-
-async function findBarriers(page: Page): Promise<readonly string[]> {
-  await page.evaluate(axe.source)
-  const { violations } = await page.evaluate<axe.AxeResults>('axe.run()')
-  return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
 }
 
 const pages = [

@@ -4,7 +4,6 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import axe from 'axe-core'
 import type { Page } from 'playwright-core'
 import { request } from 'undici'
 import {
@@ -15,6 +14,7 @@ import {
   startPages,
 } from '#tests/request/pages/world.ts'
 import { startBrowser, type TestBrowser } from '#tests/support/browser.ts'
+import { assertFits } from '#tests/support/looks.ts'
 
 let world: PagesWorld
 let browser: TestBrowser
@@ -206,51 +206,35 @@ test('F14: on a phone the header is one line, the open menu is on the screen, an
   }
 })
 
-/** Everything that axe finds, of any impact, as lines of text. */
-async function findBarriers(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source)
-  const { violations } = await page.evaluate(() =>
-    (globalThis as unknown as { axe: typeof axe }).axe.run({ resultTypes: ['violations'] }),
-  )
-  return violations.flatMap(({ id, nodes }) =>
-    nodes.map(({ target }) => `${id}: ${target.join(' ')}`),
-  )
-}
-
-for (const colorScheme of ['light', 'dark'] as const) {
-  for (const width of [320, 768, 1280]) {
-    test(`usage, plan, agents and the first steps fit ${width} px in ${colorScheme}, without barriers`, async () => {
-      const person = await world.addPerson({ plan: 'developer' })
-      const jar = await world.enter(person)
-      await using visit = await browser.open({ viewport: { width, height: 800 }, colorScheme })
-      const { page, complaints } = visit
-      const base = world.service.baseUrl
-      await page.goto(`${base}/sign-in?return=%2Fusage`)
-      await page.getByLabel('E-mail address').fill(person.email)
-      await page.getByLabel('Password').fill(password)
-      await button(page, 'Sign in').click()
-      await page.getByRole('heading', { name: 'Usage' }).waitFor()
-      const look = async (place: string) => {
-        for (const summary of await page.locator('summary').all()) await summary.click()
-        assert.equal(await page.evaluate('document.documentElement.scrollWidth'), width, place)
-        assert.deepEqual(await findBarriers(page), [], place)
-      }
-      await look('/usage without requests')
-      await addUsage(person)
-      await connectAgent(world.service, jar, {
-        name: 'AnAgentWhoseNameIsOneVeryLongWord'.repeat(2),
-      })
-      await jar.post('/simplefin/create', {
-        ...(await jar.get('/simplefin/create')).hidden,
-        name: 'Actual',
-      })
-      for (const path of [
-        ...['/welcome', '/usage', '/plan', '/agents', '/events', '/simplefin/create'],
-      ]) {
-        await page.goto(base + path)
-        await look(path)
-      }
-      assert.deepEqual(complaints, [])
-    })
+test('usage, plan, agents and the first steps fit 320, 768 and 1280 px in light and dark, without barriers', async () => {
+  const person = await world.addPerson({ plan: 'developer' })
+  const jar = await world.enter(person)
+  await using visit = await browser.open({})
+  const { page, complaints } = visit
+  const base = world.service.baseUrl
+  await page.goto(`${base}/sign-in?return=%2Fusage`)
+  await page.getByLabel('E-mail address').fill(person.email)
+  await page.getByLabel('Password').fill(password)
+  await button(page, 'Sign in').click()
+  await page.getByRole('heading', { name: 'Usage' }).waitFor()
+  const look = async (place: string) => {
+    for (const summary of await page.locator('summary').all()) await summary.click()
+    await assertFits(page, place)
   }
-}
+  await look('/usage without requests')
+  await addUsage(person)
+  await connectAgent(world.service, jar, {
+    name: 'AnAgentWhoseNameIsOneVeryLongWord'.repeat(2),
+  })
+  await jar.post('/simplefin/create', {
+    ...(await jar.get('/simplefin/create')).hidden,
+    name: 'Actual',
+  })
+  for (const path of [
+    ...['/welcome', '/usage', '/plan', '/agents', '/events', '/simplefin/create'],
+  ]) {
+    await page.goto(base + path)
+    await look(path)
+  }
+  assert.deepEqual(complaints, [])
+})

@@ -4,10 +4,10 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import axe from 'axe-core'
 import type { Locator, Page } from 'playwright-core'
 import { type PagesWorld, password, startPages } from '#tests/request/pages/world.ts'
 import { startBrowser, type TestBrowser } from '#tests/support/browser.ts'
+import { findBarriers } from '#tests/support/looks.ts'
 
 let world: PagesWorld
 let browser: TestBrowser
@@ -32,14 +32,6 @@ async function reach(page: Page, target: Locator): Promise<void> {
 async function press(page: Page, target: Locator, url: RegExp): Promise<void> {
   await reach(page, target)
   await Promise.all([page.waitForURL(url), page.keyboard.press('Enter')])
-}
-
-async function findBarriers(page: Page): Promise<unknown> {
-  await page.evaluate(axe.source)
-  const results = await page.evaluate('axe.run()')
-  return (results as { violations: { id: string; nodes: { html: string }[] }[] }).violations.map(
-    ({ id, nodes }) => [id, nodes.map((node) => node.html)],
-  )
 }
 
 const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name })

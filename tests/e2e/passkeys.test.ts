@@ -4,11 +4,11 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import axe from 'axe-core'
 import type { CDPSession, Page } from 'playwright-core'
 import { homeOf } from '#tests/request/pages/passkey-world.ts'
 import { type PagesWorld, type Person, password, startPages } from '#tests/request/pages/world.ts'
 import { startBrowser, type TestBrowser } from '#tests/support/browser.ts'
+import { assertFits } from '#tests/support/looks.ts'
 
 let world: PagesWorld
 let browser: TestBrowser
@@ -207,49 +207,31 @@ test('with the keyboard alone a passkey is made and used', async () => {
   await page.waitForURL(`${homeOf(world)}/`)
 })
 
-/** Findings of axe that make a page unusable for some people, as lines of text. */
-async function findBarriers(page: Page): Promise<string[]> {
-  await page.evaluate(axe.source)
-  const results = await page.evaluate(() =>
-    (globalThis as unknown as { axe: typeof axe }).axe.run({ resultTypes: ['violations'] }),
-  )
-  return results.violations.flatMap(({ id, nodes }) =>
-    nodes.map((node) => `${id}: ${node.target.join(' ')}`),
-  )
-}
-
-for (const colorScheme of ['light', 'dark'] as const) {
-  for (const width of [320, 768, 1280]) {
-    test(`the pages of passkeys fit ${width} px in ${colorScheme}, without barriers`, async () => {
-      const person = await world.addPerson()
-      await using visit = await browser.open({ viewport: { width, height: 800 }, colorScheme })
-      const { page } = visit
-      await plugIn(page)
-      const look = async (place: string) => {
-        assert.equal(await page.evaluate('document.documentElement.scrollWidth'), width, place)
-        assert.deepEqual(await findBarriers(page), [], place)
-      }
-      await open(page, '/sign-in?return=%2Fsettings%2Fpasskeys')
-      await button(page, 'Use a passkey').click()
-      await page.getByText('Nothing was given.').waitFor()
-      await look('sign-in')
-      await signIn(page, person)
-      await heading(page, 'Add a passkey').waitFor()
-      await look('a new one')
-      await page.getByLabel('Name').fill('A passkey with a rather long name, for the narrow screen')
-      await button(page, 'Create the passkey').click()
-      await heading(page, 'Your recovery codes').waitFor()
-      await look('recovery codes')
-      await open(page, '/settings')
-      await look('settings')
-      await page.getByRole('button', { name: /^Remove A passkey/ }).click()
-      await heading(page, 'Remove this passkey?').waitFor()
-      await look('remove')
-      await button(page, 'Sign out').click()
-      await open(page, '/sign-in')
-      await signIn(page, person)
-      await heading(page, 'Use your passkey').waitFor()
-      await look('second step')
-    })
-  }
-}
+test('the pages of passkeys fit 320, 768 and 1280 px in light and dark, without barriers', async () => {
+  const person = await world.addPerson()
+  await using visit = await browser.open({})
+  const { page } = visit
+  await plugIn(page)
+  const look = (place: string) => assertFits(page, place)
+  await open(page, '/sign-in?return=%2Fsettings%2Fpasskeys')
+  await button(page, 'Use a passkey').click()
+  await page.getByText('Nothing was given.').waitFor()
+  await look('sign-in')
+  await signIn(page, person)
+  await heading(page, 'Add a passkey').waitFor()
+  await look('a new one')
+  await page.getByLabel('Name').fill('A passkey with a rather long name, for the narrow screen')
+  await button(page, 'Create the passkey').click()
+  await heading(page, 'Your recovery codes').waitFor()
+  await look('recovery codes')
+  await open(page, '/settings')
+  await look('settings')
+  await page.getByRole('button', { name: /^Remove A passkey/ }).click()
+  await heading(page, 'Remove this passkey?').waitFor()
+  await look('remove')
+  await button(page, 'Sign out').click()
+  await open(page, '/sign-in')
+  await signIn(page, person)
+  await heading(page, 'Use your passkey').waitFor()
+  await look('second step')
+})
