@@ -5,11 +5,10 @@
  */
 
 import assert from 'node:assert/strict'
-import { type Caller, defaultTimezone } from '#auth/caller.ts'
+import { type Caller, timezoneOf } from '#auth/caller.ts'
 import { allScopes } from '#auth/scopes.ts'
 import { apiError } from '#contract/errors.ts'
 import { operations } from '#contract/operations.ts'
-import { knownZone } from '#kernel/time.ts'
 import { toOrigins } from '#src/config.ts'
 import type { Store } from '#store/ports/store.ts'
 import { openLocalDoor } from './admin.ts'
@@ -95,7 +94,7 @@ async function toCaller(store: Store, userId: string): Promise<Caller> {
   const bucketId = `setup:${access.userId}`
   return {
     ...{ userId: access.userId, bucketId, epoch, scopes: allScopes },
-    timezone: knownZone(timezone) ?? defaultTimezone,
+    timezone: timezoneOf(timezone),
     plan: { plan, status, legacyUntil, grandfathered },
   }
 }

@@ -5,6 +5,7 @@
 
 import type { Reach } from '#contract/reach.ts'
 import type { UserId } from '#kernel/ids.ts'
+import { knownZone } from '#kernel/time.ts'
 import type { PlanRow } from '#store/ports/users.ts'
 import type { Scope } from './scopes.ts'
 
@@ -36,3 +37,6 @@ export const toGrantBucket = (grantId: string) => `grant:${grantId}`
 
 /** Used when a user has set no time zone (contract, Transaction). */
 export const defaultTimezone = 'Australia/Sydney'
+
+/** A user's time zone: what is stored, or the default where that is nothing or no zone of this runtime. */
+export const timezoneOf = (stored: string | null): string => knownZone(stored) ?? defaultTimezone

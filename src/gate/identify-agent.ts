@@ -5,14 +5,13 @@
  */
 
 import { LRUCache } from 'lru-cache'
-import { type Caller, defaultTimezone, toGrantBucket } from '#auth/caller.ts'
+import { type Caller, timezoneOf, toGrantBucket } from '#auth/caller.ts'
 import { isMeantAsKey } from '#auth/keys.ts'
 import type { TokenFacts, TokenReader } from '#auth/oauth/port.ts'
 import { apiError } from '#contract/errors.ts'
 import { toReach } from '#contract/reach.ts'
 import { atMost } from '#kernel/at-most.ts'
 import type { Clock } from '#kernel/time.ts'
-import { knownZone } from '#kernel/time.ts'
 import type { Store } from '#store/ports/store.ts'
 import type { UserAccessRow } from '#store/ports/users.ts'
 import type { Credential } from './credential.ts'
@@ -83,7 +82,7 @@ function toCaller(facts: TokenFacts, access: UserAccessRow): Caller {
   const caller: Caller = {
     userId: access.userId,
     bucketId: toGrantBucket(facts.grantId),
-    timezone: knownZone(access.timezone) ?? defaultTimezone,
+    timezone: timezoneOf(access.timezone),
     plan: { plan, status, legacyUntil, grandfathered },
     scopes: facts.scopes,
     epoch: access.epoch,

@@ -4,12 +4,11 @@
  * keys are.
  */
 
-import { type Caller, defaultTimezone } from '#auth/caller.ts'
+import { type Caller, timezoneOf } from '#auth/caller.ts'
 import { hashSecret } from '#auth/programs/tokens.ts'
 import { allScopes } from '#auth/scopes.ts'
 import type { ConnectionId, ProgramId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
-import { knownZone } from '#kernel/time.ts'
 import type { ProgramStore } from '#store/ports/programs.ts'
 import { guess, type Throttle, toVisitor } from './throttle.ts'
 
@@ -63,7 +62,7 @@ export function makeIdentifyProgram(options: {
       caller: {
         userId: row.userId,
         bucketId: row.programId,
-        timezone: knownZone(row.timezone) ?? defaultTimezone,
+        timezone: timezoneOf(row.timezone),
         plan: { plan, status, legacyUntil, grandfathered },
         scopes: allScopes,
         epoch: row.epoch,

@@ -6,7 +6,7 @@
  */
 
 import { LRUCache } from 'lru-cache'
-import { type Caller, defaultTimezone } from '#auth/caller.ts'
+import { type Caller, timezoneOf } from '#auth/caller.ts'
 import { hasKeyExpired, isKeyShaped } from '#auth/keys.ts'
 import { allScopes } from '#auth/scopes.ts'
 import { ApiError, apiError } from '#contract/errors.ts'
@@ -16,7 +16,6 @@ import { atMost } from '#kernel/at-most.ts'
 import type { KeyId } from '#kernel/ids.ts'
 import { type IncludesAddress, makeAddressList, parseNetwork } from '#kernel/networks.ts'
 import type { Clock } from '#kernel/time.ts'
-import { knownZone } from '#kernel/time.ts'
 import { rowTrustMs } from '#store/ports/changes.ts'
 import type { CallerRow, KeyStore } from '#store/ports/keys.ts'
 import type { Store } from '#store/ports/store.ts'
@@ -271,7 +270,7 @@ function toCaller(row: CallerRow): Caller {
   const caller: Caller = {
     userId: row.userId,
     bucketId: row.keyId,
-    timezone: knownZone(row.timezone) ?? defaultTimezone,
+    timezone: timezoneOf(row.timezone),
     plan: {
       plan: row.plan,
       status: row.status,

@@ -2,10 +2,10 @@
  * What a user has asked for in the last days: by day, by operation, by key and agent, by result. The page and
  * the admin API show this one report, so that their numbers agree.
  */
-import { defaultTimezone } from '#auth/caller.ts'
+import { timezoneOf } from '#auth/caller.ts'
 import type { UsageDoor, UsageOperation, UsageResult } from '#contract/usage.ts'
 import type { UserId } from '#kernel/ids.ts'
-import { addDays, type Clock, getZone, knownZone, toMicros } from '#kernel/time.ts'
+import { addDays, type Clock, getZone, toMicros } from '#kernel/time.ts'
 import type { UsageCount, UsageStore } from '#store/ports/usage.ts'
 import { type NamedReader, nameReaders, type ReaderNames } from './readers.ts'
 
@@ -66,7 +66,7 @@ export function makeReadUsage({
 }: UsageReportOptions): ReadUsage {
   return async ({ id, timezone }, days) => {
     await settle?.(id).catch(onFailure)
-    const zone = knownZone(timezone) ?? defaultTimezone
+    const zone = timezoneOf(timezone)
     const to = getZone(zone).dayOf(toMicros(clock.now()))
     const from = addDays(to, 1 - days)
     const first = toNumber(from)

@@ -1,7 +1,6 @@
 /** The layout of every page, and the small parts that forms consist of. */
 
-import { defaultTimezone } from '#auth/caller.ts'
-import { knownZone } from '#kernel/time.ts'
+import { timezoneOf } from '#auth/caller.ts'
 import type { UserRow } from '#store/ports/users.ts'
 import type { Assets } from './assets.ts'
 import { foreignText, type Html, type HtmlValue, html } from './html.ts'
@@ -141,7 +140,7 @@ function renderAccountLinks({ user, formToken }: NonNullable<PageOptions['visit'
 
 function renderFooter({ timezone }: UserRow): Html {
   return html`<footer class="container">
-<p><small>Times are those of ${knownZone(timezone) ?? defaultTimezone}. <a href="/settings">Change the time zone</a></small></p>
+<p><small>Times are those of ${timezoneOf(timezone)}. <a href="/settings">Change the time zone</a></small></p>
 </footer>`
 }
 

@@ -4,10 +4,9 @@
  */
 
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { defaultTimezone } from '#auth/caller.ts'
+import { timezoneOf } from '#auth/caller.ts'
 import type { By, Person } from '#contract/actor.ts'
 import { ApiError } from '#contract/errors.ts'
-import { knownZone } from '#kernel/time.ts'
 import { OwnerGoneError } from '#store/failure.ts'
 import type { UserRow } from '#store/ports/users.ts'
 import type { PagesContext } from './context.ts'
@@ -172,7 +171,7 @@ export function toBy({ user, session, address, person }: SignedIn): By<Person> {
 
 /** The IANA name of the person's zone. */
 export function zoneOf({ timezone }: UserRow): string {
-  return knownZone(timezone) ?? defaultTimezone
+  return timezoneOf(timezone)
 }
 
 /** What a page says once after a redirect of ours: the name in `?done=` when one of its sentences has it. */

@@ -4,7 +4,7 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type Caller, defaultTimezone, ownBucket } from '#auth/caller.ts'
+import { type Caller, ownBucket, timezoneOf } from '#auth/caller.ts'
 import { allScopes } from '#auth/scopes.ts'
 import { type ApiError, apiError } from '#contract/errors.ts'
 import type { Operation } from '#contract/operations.ts'
@@ -16,7 +16,6 @@ import {
   GateError,
 } from '#gate/gate.ts'
 import type { UserId } from '#kernel/ids.ts'
-import { knownZone } from '#kernel/time.ts'
 import { OwnerGoneError } from '#store/failure.ts'
 import type { UserAccessRow } from '#store/ports/users.ts'
 import type { ReadRecord } from '#telemetry/request-record.ts'
@@ -76,7 +75,7 @@ export function makeOwnReads(options: OwnReadsOptions): OpenOwnReads {
     const access = await options.findAccess(userId)
     if (access === null) throw new OwnerGoneError('the user is gone or being deleted')
     const { epoch, timezone, ...plan } = access
-    const zone = knownZone(timezone) ?? defaultTimezone
+    const zone = timezoneOf(timezone)
     const caller: Caller = {
       ...{ userId, bucketId: ownBucket, timezone: zone, plan, scopes: allScopes, epoch },
     }
