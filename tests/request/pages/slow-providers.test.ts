@@ -3,12 +3,13 @@
  * on behind it, and all requests of one action share the time of one (`REQUEST_TIMEOUT_MS`).
  */
 import assert from 'node:assert/strict'
-import { after, afterEach, before, test } from 'node:test'
+import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { ConnectionId } from '#kernel/ids.ts'
 import { institutions } from '#sandbox/akahu/factories.ts'
+import type { Store } from '#store/ports/store.ts'
 import type { Jar, PageAnswer } from '#tests/support/jar.ts'
-import { type PagesWorld, type Person, startPages } from './world.ts'
+import { type Person, startPages } from './world.ts'
 
 /** Longer than a moment, so that no page waits for a whole request. */
 const callMs = 2500
@@ -16,26 +17,28 @@ const actionMs = 9000
 /** A moment is two seconds; the rest is for a busy machine. */
 const soonMs = 3800
 
-let world: PagesWorld
-before(async () => {
-  world = await startPages({
+/** A service of its own for each test: they run at once, because all of them wait. */
+async function open(t: TestContext) {
+  const world = await startPages({
     env: { UPSTREAM_TIMEOUT_MS: '8000', REQUEST_TIMEOUT_MS: String(actionMs) },
   })
-})
-afterEach(() => {
-  const { fiskil, akahu, up } = world.service.sandbox
-  for (const emulator of [fiskil, akahu, up]) emulator.clearFaults()
-})
-after(() => world.close())
+  const { sandbox, app, clock } = world.service
+  t.after(async () => {
+    for (const emulator of [sandbox.fiskil, sandbox.akahu, sandbox.up]) emulator.clearFaults()
+    await world.close()
+  })
+  return {
+    ...{ ...sandbox, clock, store: app.store },
+    rowsOf: ({ id }: Person) => app.store.connections.list(id),
+    async visit() {
+      const person = await world.addPerson()
+      return { person, jar: await world.enter(person) }
+    },
+  }
+}
 
 const slow = { does: { kind: 'delay', ms: callMs } } as const
 const newPath = '/connections/new'
-const rowsOf = ({ id }: Person) => world.service.app.store.connections.list(id)
-
-async function visit() {
-  const person = await world.addPerson()
-  return { person, jar: await world.enter(person) }
-}
 
 /** Chooses a bank and agrees to it on the provider's page; the path of the return. */
 async function agree(
@@ -85,9 +88,7 @@ async function watch(
 }
 
 /** Ends a run of the connection's sync: the next one is due in an hour. */
-async function endSync(id: ConnectionId): Promise<void> {
-  const { syncs } = world.service.app.store
-  const now = world.service.clock.now()
+async function endSync({ syncs }: Store, id: ConnectionId, now: number): Promise<void> {
   const claimed = await syncs.claim(id, { now, leaseMs: 60_000, reason: 'operator' })
   assert(claimed?.kind === 'claimed')
   const outcome = {
@@ -106,108 +107,6 @@ async function comesTrue(isTrue: () => Promise<boolean>): Promise<void> {
   }
 }
 
-test('F2: a return is answered before the provider has answered once, and its page leads to the connection', async () => {
-  const { person, jar } = await visit()
-  const back = await agree(jar, 'fiskil', '41', {})
-  const { fiskil } = world.service.sandbox
-  fiskil.addFault(slow)
-  const waiting = (await inTime(jar.get(back))).location ?? ''
-  assert.match(waiting, /^\/connections\/waiting\//)
-  assert.equal((await inTime(jar.get(back))).location, waiting)
-  const before = fiskil.requests.length
-  const { page } = await watch(jar, waiting, ({ status }) => status === 200)
-  const [row] = await rowsOf(person)
-  assert.equal(page.location, `/connections/${row?.id}?done=linked`)
-  // However often the page looked, the consents were read once.
-  const lists = fiskil.requests.slice(before).filter(({ path }) => path === '/v1/consent')
-  assert.ok(lists.length <= 1)
-  // The end at the provider takes as long, and the person does not wait for it.
-  const { hidden } = await jar.get(`/connections/${row?.id}/remove`)
-  const fields = { ...hidden, decision: 'confirm' }
-  const removed = await inTime(jar.post(`/connections/${row?.id}/remove`, fields))
-  assert.equal(removed.location, '/connections?done=leaving')
-  const list = await jar.get(removed.location ?? '')
-  assert.match(list.text, /role="status">The connection is removed here: .* tried again by itself/)
-  const { connections } = world.service.app.store
-  await comesTrue(async () => row !== undefined && (await connections.find(row.id)) === null)
-  fiskil.clearFaults()
-})
-
-test('all requests of a return together take no longer than one request may, and nothing of the consent is lost', async () => {
-  const { person, jar } = await visit()
-  const back = await agreeAtAkahu(jar)
-  const { akahu } = world.service.sandbox
-  akahu.addFault({ does: { kind: 'delay', ms: 4000 } })
-  const waiting = (await inTime(jar.get(back))).location ?? ''
-  // The code is exchanged, the person asked for, and the time is over before the accounts have come.
-  const isOnTheWay = ({ text }: PageAnswer) => text.includes('Your accounts are on their way')
-  const { page, tookMs } = await watch(jar, waiting, isOnTheWay)
-  assert.match(page.text, /Consent saved, waiting for Akahu/)
-  assert.ok(tookMs < actionMs + callMs, `${Math.round(tookMs)} ms`)
-  akahu.clearFaults()
-  await watch(jar, waiting, ({ status }) => status === 200)
-  assert.equal((await rowsOf(person)).length, 1)
-})
-
-test('a code that the provider never exchanges ends with words that stay after a reload', async () => {
-  const { person, jar } = await visit()
-  const back = await agreeAtAkahu(jar)
-  const { akahu } = world.service.sandbox
-  akahu.addFault({ does: { kind: 'hang' } })
-  const waiting = (await inTime(jar.get(back))).location ?? ''
-  const { page } = await watch(jar, waiting, ({ status }) => status === 200)
-  akahu.clearFaults()
-  assert.deepEqual([page.status, /It did not work this time/.test(page.text)], [503, true])
-  const again = await Promise.all([waiting, back].map((path) => jar.get(path)))
-  for (const { text } of again) assert.equal(mainOf(text), mainOf(page.text))
-  assert.deepEqual(await rowsOf(person), [])
-})
-
-test('a process that ended while it read a return leaves a page that says so', async () => {
-  const { jar, person } = await visit()
-  const back = await agreeAtAkahu(jar)
-  const { linkings } = world.service.app.store
-  const state = new URLSearchParams(back.split('?')[1]).get('state') ?? ''
-  const id = new Uint8Array(await crypto.subtle.digest('SHA-256', Buffer.from(state)))
-  const row = (await linkings.find(id)) ?? assert.fail('no such link')
-  const at = world.service.clock.now()
-  assert.ok(await linkings.claim(id, { sessionId: row.sessionId, at }))
-  const waiting = (await jar.get(back)).location ?? ''
-  assert.match((await jar.get(waiting)).text, /on their way/)
-  world.service.clock.advance(2 * actionMs + 1)
-  assert.match((await jar.get(waiting)).text, /It did not work this time/)
-  assert.deepEqual(await rowsOf(person), [])
-})
-
-test('F2: a refresh is answered at once, says that it goes on, and requests the sync that tells what came of it', async () => {
-  const { person, jar } = await visit()
-  await jar.get(await agree(jar, 'fiskil', '22', {}))
-  const [row] = await rowsOf(person)
-  assert(row !== undefined)
-  const path = `/connections/${row.id}`
-  const { fiskil } = world.service.sandbox
-  const refresh = async () => {
-    world.service.clock.advance(61_000)
-    const page = await jar.get(path)
-    return inTime(jar.post(`${path}/refresh`, page.hidden))
-  }
-  for (const does of [slow.does, { kind: 'hang' } as const]) {
-    await endSync(row.id)
-    fiskil.addFault({ does })
-    const answer = await refresh()
-    assert.equal(answer.location, `${path}?done=asked`)
-    const page = await jar.get(answer.location ?? '')
-    assert.match(page.text, /role="status">Its provider takes long to answer/)
-    assert.equal(page.headers.refresh, `4; url=${path}?done=asked&look=1`)
-    const at = world.service.clock.now()
-    await comesTrue(async () => {
-      const [state] = await world.service.app.store.syncs.listStates(person.id)
-      return state?.nextAt === at
-    })
-    fiskil.clearFaults()
-  }
-})
-
 const healthyUp = 'up:yeah:sandbox-healthy00000000000000000'
 
 async function paste(jar: Jar, path: string, fields: Readonly<Record<string, string>>) {
@@ -215,41 +114,150 @@ async function paste(jar: Jar, path: string, fields: Readonly<Record<string, str
   return inTime(jar.post(path.split('?')[0] ?? '', { ...hidden, ...fields }))
 }
 
-test('a pasted key is answered before the provider has answered once, and its page leads to the connection', async () => {
-  const { person, jar } = await visit()
-  world.service.sandbox.up.addFault(slow)
-  const pasted = await paste(jar, `${newPath}?provider=up`, { upToken: healthyUp })
-  assert.match(pasted.location ?? '', /^\/connections\/waiting\//)
-  const waiting = pasted.location ?? ''
-  assert.match((await jar.get(waiting)).text, /Up is fetching your accounts/)
-  const { page } = await watch(jar, waiting, ({ status }) => status === 200)
-  const [row] = await rowsOf(person)
-  assert.equal(page.location, `/connections/${row?.id}?done=linked`)
-  // Nobody else sees what became of it.
-  const other = await visit()
-  assert.equal((await other.jar.get(waiting)).location, '/connections')
-  // A new key for the same connection, the same way.
-  const renewed = await paste(jar, `/connections/${row?.id}/reconnect`, { upToken: healthyUp })
-  const again = await watch(jar, renewed.location ?? '', ({ status }) => status === 200)
-  assert.equal(again.page.location, `/connections/${row?.id}?done=reconnected`)
-  assert.equal((await rowsOf(person)).length, 1)
-})
-
-test('a pasted key that is refused after the moment, or never answered, says so on its page and links nothing', async () => {
-  const { person, jar } = await visit()
-  const { up } = world.service.sandbox
-  up.addFault(slow)
-  const refused = await paste(jar, `${newPath}?provider=up`, {
-    upToken: 'up:yeah:nobody000000000000000000000',
+describe('providers that take seconds', { concurrency: true }, () => {
+  test('F2: a return is answered before the provider has answered once, and its page leads to the connection', async (t) => {
+    const { visit, rowsOf, fiskil, store } = await open(t)
+    const { person, jar } = await visit()
+    const back = await agree(jar, 'fiskil', '41', {})
+    fiskil.addFault(slow)
+    const waiting = (await inTime(jar.get(back))).location ?? ''
+    assert.match(waiting, /^\/connections\/waiting\//)
+    assert.equal((await inTime(jar.get(back))).location, waiting)
+    const before = fiskil.requests.length
+    const { page } = await watch(jar, waiting, ({ status }) => status === 200)
+    const [row] = await rowsOf(person)
+    assert.equal(page.location, `/connections/${row?.id}?done=linked`)
+    // However often the page looked, the consents were read once.
+    const lists = fiskil.requests.slice(before).filter(({ path }) => path === '/v1/consent')
+    assert.ok(lists.length <= 1)
+    // The end at the provider takes as long, and the person does not wait for it.
+    const { hidden } = await jar.get(`/connections/${row?.id}/remove`)
+    const fields = { ...hidden, decision: 'confirm' }
+    const removed = await inTime(jar.post(`/connections/${row?.id}/remove`, fields))
+    assert.equal(removed.location, '/connections?done=leaving')
+    const list = await jar.get(removed.location ?? '')
+    assert.match(
+      list.text,
+      /role="status">The connection is removed here: .* tried again by itself/,
+    )
+    await comesTrue(
+      async () => row !== undefined && (await store.connections.find(row.id)) === null,
+    )
+    fiskil.clearFaults()
   })
-  const { page } = await watch(jar, refused.location ?? '', ({ text }) => /fetching/.test(text))
-  assert.match(mainOf(page.text), /Nothing was linked[\s\S]*Up does not accept the key/)
-  assert.match(mainOf(page.text), /href="\/connections\/new\?provider=up"/)
-  up.clearFaults()
-  up.addFault({ does: { kind: 'delay', ms: 6000 } })
-  const silent = await paste(jar, `${newPath}?provider=up`, { upToken: healthyUp })
-  const ended = await watch(jar, silent.location ?? '', ({ text }) => /fetching/.test(text))
-  assert.ok(ended.tookMs < actionMs + 1500, `${ended.tookMs}`)
-  assert.match(mainOf(ended.page.text), /It did not work this time/)
-  assert.deepEqual(await rowsOf(person), [])
+
+  test('all requests of a return together take no longer than one request may, and nothing of the consent is lost', async (t) => {
+    const { visit, rowsOf, akahu } = await open(t)
+    const { person, jar } = await visit()
+    const back = await agreeAtAkahu(jar)
+    akahu.addFault({ does: { kind: 'delay', ms: 4000 } })
+    const waiting = (await inTime(jar.get(back))).location ?? ''
+    // The code is exchanged, the person asked for, and the time is over before the accounts have come.
+    const isOnTheWay = ({ text }: PageAnswer) => text.includes('Your accounts are on their way')
+    const { page, tookMs } = await watch(jar, waiting, isOnTheWay)
+    assert.match(page.text, /Consent saved, waiting for Akahu/)
+    assert.ok(tookMs < actionMs + callMs, `${Math.round(tookMs)} ms`)
+    akahu.clearFaults()
+    await watch(jar, waiting, ({ status }) => status === 200)
+    assert.equal((await rowsOf(person)).length, 1)
+  })
+
+  test('a code that the provider never exchanges ends with words that stay after a reload', async (t) => {
+    const { visit, rowsOf, akahu } = await open(t)
+    const { person, jar } = await visit()
+    const back = await agreeAtAkahu(jar)
+    akahu.addFault({ does: { kind: 'hang' } })
+    const waiting = (await inTime(jar.get(back))).location ?? ''
+    const { page } = await watch(jar, waiting, ({ status }) => status === 200)
+    akahu.clearFaults()
+    assert.deepEqual([page.status, /It did not work this time/.test(page.text)], [503, true])
+    const again = await Promise.all([waiting, back].map((path) => jar.get(path)))
+    for (const { text } of again) assert.equal(mainOf(text), mainOf(page.text))
+    assert.deepEqual(await rowsOf(person), [])
+  })
+
+  test('a process that ended while it read a return leaves a page that says so', async (t) => {
+    const { visit, rowsOf, store, clock } = await open(t)
+    const { jar, person } = await visit()
+    const back = await agreeAtAkahu(jar)
+    const state = new URLSearchParams(back.split('?')[1]).get('state') ?? ''
+    const id = new Uint8Array(await crypto.subtle.digest('SHA-256', Buffer.from(state)))
+    const row = (await store.linkings.find(id)) ?? assert.fail('no such link')
+    const at = clock.now()
+    assert.ok(await store.linkings.claim(id, { sessionId: row.sessionId, at }))
+    const waiting = (await jar.get(back)).location ?? ''
+    assert.match((await jar.get(waiting)).text, /on their way/)
+    clock.advance(2 * actionMs + 1)
+    assert.match((await jar.get(waiting)).text, /It did not work this time/)
+    assert.deepEqual(await rowsOf(person), [])
+  })
+
+  test('F2: a refresh is answered at once, says that it goes on, and requests the sync that tells what came of it', async (t) => {
+    const { visit, rowsOf, fiskil, store, clock } = await open(t)
+    const { person, jar } = await visit()
+    await jar.get(await agree(jar, 'fiskil', '22', {}))
+    const [row] = await rowsOf(person)
+    assert(row !== undefined)
+    const path = `/connections/${row.id}`
+    const refresh = async () => {
+      clock.advance(61_000)
+      const page = await jar.get(path)
+      return inTime(jar.post(`${path}/refresh`, page.hidden))
+    }
+    for (const does of [slow.does, { kind: 'hang' } as const]) {
+      await endSync(store, row.id, clock.now())
+      fiskil.addFault({ does })
+      const answer = await refresh()
+      assert.equal(answer.location, `${path}?done=asked`)
+      const page = await jar.get(answer.location ?? '')
+      assert.match(page.text, /role="status">Its provider takes long to answer/)
+      assert.equal(page.headers.refresh, `4; url=${path}?done=asked&look=1`)
+      const at = clock.now()
+      await comesTrue(async () => {
+        const [state] = await store.syncs.listStates(person.id)
+        return state?.nextAt === at
+      })
+      fiskil.clearFaults()
+    }
+  })
+
+  test('a pasted key is answered before the provider has answered once, and its page leads to the connection', async (t) => {
+    const { visit, rowsOf, up } = await open(t)
+    const { person, jar } = await visit()
+    up.addFault(slow)
+    const pasted = await paste(jar, `${newPath}?provider=up`, { upToken: healthyUp })
+    assert.match(pasted.location ?? '', /^\/connections\/waiting\//)
+    const waiting = pasted.location ?? ''
+    assert.match((await jar.get(waiting)).text, /Up is fetching your accounts/)
+    const { page } = await watch(jar, waiting, ({ status }) => status === 200)
+    const [row] = await rowsOf(person)
+    assert.equal(page.location, `/connections/${row?.id}?done=linked`)
+    // Nobody else sees what became of it.
+    const other = await visit()
+    assert.equal((await other.jar.get(waiting)).location, '/connections')
+    // A new key for the same connection, the same way.
+    const renewed = await paste(jar, `/connections/${row?.id}/reconnect`, { upToken: healthyUp })
+    const again = await watch(jar, renewed.location ?? '', ({ status }) => status === 200)
+    assert.equal(again.page.location, `/connections/${row?.id}?done=reconnected`)
+    assert.equal((await rowsOf(person)).length, 1)
+  })
+
+  test('a pasted key that is refused after the moment, or never answered, says so on its page and links nothing', async (t) => {
+    const { visit, rowsOf, up } = await open(t)
+    const { person, jar } = await visit()
+    up.addFault(slow)
+    const refused = await paste(jar, `${newPath}?provider=up`, {
+      upToken: 'up:yeah:nobody000000000000000000000',
+    })
+    const { page } = await watch(jar, refused.location ?? '', ({ text }) => /fetching/.test(text))
+    assert.match(mainOf(page.text), /Nothing was linked[\s\S]*Up does not accept the key/)
+    assert.match(mainOf(page.text), /href="\/connections\/new\?provider=up"/)
+    up.clearFaults()
+    up.addFault({ does: { kind: 'delay', ms: 6000 } })
+    const silent = await paste(jar, `${newPath}?provider=up`, { upToken: healthyUp })
+    const ended = await watch(jar, silent.location ?? '', ({ text }) => /fetching/.test(text))
+    assert.ok(ended.tookMs < actionMs + 1500, `${ended.tookMs}`)
+    assert.match(mainOf(ended.page.text), /It did not work this time/)
+    assert.deepEqual(await rowsOf(person), [])
+  })
 })
