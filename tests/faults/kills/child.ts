@@ -7,7 +7,7 @@ import { Agent, request } from 'undici'
 import type { Jump, ProcessFacts, ProcessOptions } from './service-process.ts'
 
 const entry = fileURLToPath(new URL('./service-process.ts', import.meta.url))
-const cacheFolder = join(tmpdir(), 'tributary-compile-cache')
+const { NODE_COMPILE_CACHE = join(tmpdir(), 'tributary-compile-cache') } = process.env
 /** Generous: the machine may be busy. */
 const readyWithinMs = 90_000
 const endWithinMs = 60_000
@@ -35,7 +35,7 @@ export function startChild(options: ProcessOptions): Child {
   const child = fork(entry, [JSON.stringify(options)], {
     execArgv: ['--disable-warning=ExperimentalWarning'],
     // Hundreds of starts: what was compiled is kept.
-    env: { NODE_ENV: 'test', PATH: process.env.PATH ?? '', NODE_COMPILE_CACHE: cacheFolder },
+    env: { NODE_ENV: 'test', PATH: process.env.PATH ?? '', NODE_COMPILE_CACHE },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   })
   const collect = (text: string) => {

@@ -138,11 +138,12 @@ export async function settle(stage: Stage): Promise<readonly string[]> {
 
 /** Moves the clock forwards, for retries that are due later. */
 async function waitUntilSent(stage: Stage, child: Child): Promise<void> {
-  await waitUntil('everything is delivered', async () => {
+  const isSentOrLater = async () => {
     const isSent = await isEverythingSent(stage, child)
     if (!isSent) passTime(stage, [child], 60_000)
     return isSent
-  })
+  }
+  await waitUntil('everything is delivered', isSentOrLater, 500)
 }
 
 /** The newest deliveries suffice: of a connection an older one is sent before. */
@@ -170,11 +171,16 @@ async function sweep(stage: Stage): Promise<void> {
   }
 }
 
-export async function waitUntil(what: string, isSo: () => Promise<boolean>): Promise<void> {
+/** Where `isSo` moves the clock, what it waits for needs time in between: `everyMs`. */
+export async function waitUntil(
+  what: string,
+  isSo: () => Promise<boolean>,
+  everyMs = 100,
+): Promise<void> {
   const deadline = performance.now() + settleMs
   while (!(await isSo())) {
     if (performance.now() > deadline) throw new Error(`it did not come to this: ${what}`)
-    await sleep(500)
+    await sleep(everyMs)
   }
 }
 
