@@ -100,7 +100,10 @@ export async function openFoundation(
     metrics: reports.kv,
     jobs: reports.jobs,
   })
-  if (kv.beginChange !== null) store.beginChangesWith(kv.beginChange)
+  // Nobody but this process reads an embedded store, and it hears of its changes without Redis.
+  if (kv.beginChange !== null && config.databaseUrl !== null) {
+    store.beginChangesWith(kv.beginChange)
+  }
   const readings = makeReadings({
     clock,
     leases: kv.leases,
