@@ -32,8 +32,8 @@ function report(reporter: string): readonly string[] {
 }
 
 const steps: readonly (readonly [string, readonly string[]])[] = [
-  ['format and lint', [commandOf('@biomejs/biome', 'biome'), 'check', '--error-on-warnings']],
   ['types', [commandOf('typescript', 'tsc'), '--project', '.']],
+  ['format and lint', [commandOf('@biomejs/biome', 'biome'), 'check', '--error-on-warnings']],
   ['dead code', [commandOf('knip', 'knip'), '--no-progress']],
   ['openapi drift', ['scripts/openapi.ts', '--check']],
   ['configuration drift', ['scripts/configuration.ts', '--check']],
@@ -76,8 +76,17 @@ async function run(name: string, args: readonly string[]): Promise<boolean> {
 
 const { values } = parseArgs({ options: { 'without-tests': { type: 'boolean', default: false } } })
 const failed: string[] = []
-for (const [name, args] of values['without-tests'] ? steps : [...steps, tests])
-  if (!(await run(name, args))) failed.push(name)
+/** Takes steps until there are none. */
+async function runNext(left: (readonly [string, readonly string[]])[]): Promise<void> {
+  for (let step = left.shift(); step !== undefined; step = left.shift()) {
+    if (!(await run(...step))) failed.push(step[0])
+  }
+}
+
+// Most steps use one core. The tests use all, so they come alone.
+const waiting = [...steps]
+await Promise.all([runNext(waiting), runNext(waiting)])
+if (!values['without-tests']) await runNext([tests])
 if (failed.length > 0) {
   console.error(`check failed: ${failed.join(', ')}`)
   process.exitCode = 1
