@@ -22,7 +22,7 @@ import { checkMail, type MailService, mailRemedy } from './mail.ts'
 import { checkOrigins, originsRemedy } from './origins.ts'
 import { checkProviderWebhooks } from './provider-webhooks.ts'
 import { checkProvider, checkUse, remedyForProvider } from './providers.ts'
-import { checkEncryption, checkStore, remedyForStore } from './storage.ts'
+import { checkEncryption, checkRows, checkStore, remedyForStore } from './storage.ts'
 import { checkDeliveries, checkLeases, checkSyncs } from './work.ts'
 
 export type { Installation } from './configuration.ts'
@@ -95,6 +95,7 @@ function listChecks(options: DoctorOptions): readonly Look[] {
     look('configuration', async () => checkConfiguration(installation), eventLoopRemedy),
     look('store', checkStore(options), storeAction),
     look('encryption', checkEncryption(options), storeAction),
+    look('rows', checkRows(options), storeAction),
     look('fast-state', checkFastState(options), fastStateRemedy),
     ...providers,
     look('links', checkUse(options.adapters, options), storeAction),

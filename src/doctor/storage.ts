@@ -53,6 +53,20 @@ export function remedyForStore({ hasDatabase, storeDir }: Installation): string 
     : `Check that ${storeDir} is mounted, writable and not full`
 }
 
+export function checkRows({ store }: Pick<Options, 'store'>): Check {
+  return async () => {
+    const damaged = await store.inspector.listDamaged()
+    if (damaged.length === 0) return [ok('rows', 'no time and no status in the store is damaged')]
+    return damaged.map(({ table, column, count, key, first }) =>
+      fault(
+        `rows:${table}.${column}`,
+        `${count === 1 ? 'one value is' : `${count} values are`} none that this service writes, the first where ${key} is ${first}`,
+        'Restore these values from a backup; until then a time counts as 1970, a status as `invalidated`, an endpoint as disabled. A newer version may have written them: then finish the upgrade',
+      ),
+    )
+  }
+}
+
 /** An exact count above this adds no information. */
 const enough = 1000
 

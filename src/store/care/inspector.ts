@@ -17,6 +17,7 @@ import type {
   TroubledConnection,
 } from '../ports/inspector.ts'
 import type { Sealer } from '../seal.ts'
+import { listDamaged } from './damaged-rows.ts'
 import { listFailing, listUsedLogins } from './failing-inspector.ts'
 import { inspectRiver } from './river-inspector.ts'
 import { listAgedKeys, sealedTables } from './sealed-tables.ts'
@@ -44,6 +45,7 @@ export function makeInspector(engine: Engine, sealer: Sealer): StoreInspector {
     listStale: (query) => listStale(db, query),
     listTroubled: (limit) => listTroubled(db, limit),
     listFailing: (query) => listFailing(db, query),
+    listDamaged: () => listDamaged(engine),
     listUsedLogins: (limit) => listUsedLogins(db, limit),
     ...inspectRiver(engine),
   }

@@ -3,6 +3,7 @@ import { sql } from 'kysely'
 import type { ConnectionStatus } from '#contract/resources.ts'
 import { type ConnectionId, newId } from '#kernel/ids.ts'
 import { isBrokenReference } from '../engine/broken-reference.ts'
+import { knownStatus } from '../engine/known-words.ts'
 import { type Db, moment, momentOrNull } from '../engine/tables.ts'
 import { OwnerGoneError } from '../failure.ts'
 import type { ConnectionRow, NewConnection } from '../ports/connections.ts'
@@ -16,7 +17,7 @@ export const connectionColumns = [
   'institution_id as institutionId',
   'institution_name as institutionName',
   'institution_logo as institutionLogo',
-  'status',
+  knownStatus().as('status'),
   'last_refreshed_at as lastRefreshedAt',
   'created_at as createdAt',
   'ends_at_provider as endsAtProvider',

@@ -18,9 +18,21 @@ type Decoder = (value: NonNullable<SQLOutputValue>) => unknown
 
 const decoders: ReadonlyMap<string, Decoder> = new Map<string, Decoder>([
   ['boolean', (value) => value === 1],
-  ['timestamptz', (value) => Date.parse(String(value))],
+  ['timestamptz', (value) => readInstant(String(value))],
   ['bigint', (value) => String(value)],
 ])
+
+/** The last instant of the year 9999; later ones have no ISO 8601 text of four digits. */
+const latestMs = 253_402_300_799_999
+
+/**
+ * SQLite holds any text in a column of times (PostgreSQL refuses it). One that is no time is read as 1970:
+ * what has an end has ended then, and the row does not hide others. The doctor names it (`listDamaged`).
+ */
+function readInstant(text: string): number {
+  const at = Date.parse(text)
+  return Math.abs(at) <= latestMs ? at : 0
+}
 
 /** Makes the function that turns the values of a row into the object that `pg` would return. */
 export function makeRowReader(

@@ -6,6 +6,7 @@ import { sql } from 'kysely'
 import { type EventType, eventTypes } from '#contract/events.ts'
 import type { EndpointId } from '#kernel/ids.ts'
 import type { Engine } from '../engine/engine.ts'
+import { knownHealth } from '../engine/known-words.ts'
 import { type Db, moment, momentOrNull } from '../engine/tables.ts'
 import type { EndpointState } from '../ports/deliveries.ts'
 import type { EndpointRow, EndpointSecrets, HealthChange } from '../ports/endpoints.ts'
@@ -18,7 +19,7 @@ export const endpointColumns = [
   'events',
   'skip_empty as skipEmpty',
   'pending',
-  'health',
+  knownHealth().as('health'),
   'failures',
   'failing_since as failingSince',
   'warned_days as warnedDays',

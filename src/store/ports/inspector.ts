@@ -113,6 +113,16 @@ export interface LinkedConnection {
   readonly loginId: LoginId
 }
 
+/** A column with values that no version of this service writes. */
+export interface DamagedColumn {
+  readonly table: string
+  readonly column: string
+  readonly count: number
+  /** The first of these rows: the name of its key, and its value. */
+  readonly key: 'id' | 'rowid'
+  readonly first: string
+}
+
 /** What operators ask about the store as a whole; no request of a caller uses it. */
 export interface StoreInspector {
   /** Checks with a write that changes nothing that the store accepts writes. */
@@ -158,6 +168,8 @@ export interface StoreInspector {
    * without such a run is absent. Looks at the newest 20,000 runs that have ended.
    */
   findProviderRuns(): Promise<Partial<Record<Provider, Millis>>>
+  /** Not of deliveries and events, which may be too many to look through. */
+  listDamaged(): Promise<readonly DamagedColumn[]>
   /** Checks that the keys of events can be read and written. @throws StoreUnavailableError */
   examineKeys(): Promise<KeyPlace>
 }

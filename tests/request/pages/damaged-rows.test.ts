@@ -1,8 +1,12 @@
-/** A row whose sealed part cannot be decrypted: the pages of its person are shown all the same. */
+/**
+ * A row whose sealed part cannot be decrypted, or with a time or a status that is none: the pages of its
+ * person are shown all the same.
+ */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, before, test } from 'node:test'
+import { request } from 'undici'
 import { post, rpc, toolCall } from '#tests/support/agent.ts'
 import type { Jar } from '#tests/support/jar.ts'
 import { emit } from '../list-events/emitted.ts'
@@ -26,6 +30,20 @@ const damages: Readonly<Record<string, string>> = {
     and grant_id in (select id from oauth_grants where user_id = ?)`,
   'the secret of a second factor':
     'update second_factors set secret = zeroblob(64) where user_id = ?',
+  'the status of a connection': "update connections set status = 'unheard of' where user_id = ?",
+  'the times of a connection': `update connections set created_at = 'yesterday',
+    last_refreshed_at = '99999-01-01', consent_expires_at = '' where user_id = ?`,
+  'the times of its syncs': `update syncs set due_at = 'soon', rows_read_at = 'never'
+    where connection_id in (select id from connections where user_id = ?)`,
+  'the health of an endpoint': "update webhook_endpoints set health = '' where user_id = ?",
+  'the time of an endpoint': "update webhook_endpoints set created_at = '?' where user_id = ?",
+  'the times of a key': `update api_keys set created_at = 'then', last_used_at = 'now'
+    where user_id = ?`,
+  'the times of an agent': `update oauth_grants set created_at = 'then', last_used_at = 'now'
+    where user_id = ?`,
+  'the times of what was done': "update audit set at = '2026-13-45T00:00:00Z' where user_id = ?",
+  'the times of the person': `update users set created_at = 'once', email_confirmed_at = 'later'
+    where id = ?`,
 }
 
 async function settle(): Promise<{ person: Person; jar: Jar; endpoint: string }> {
@@ -45,7 +63,7 @@ async function settle(): Promise<{ person: Person; jar: Jar; endpoint: string }>
   return { person, jar, endpoint: endpoint?.id ?? '' }
 }
 
-function damage(statement: string, { id }: Person): void {
+function damage(statement: string, { id }: Pick<Person, 'id'>): void {
   const db = new DatabaseSync(join(world.service.dataDir, 'sandbox/tributary.db'))
   const { changes } = db.prepare(statement).run(id)
   db.close()
@@ -61,10 +79,24 @@ for (const [what, statement] of Object.entries(damages)) {
       ...['/', '/connections', `/connections/${connection?.id}`, '/connections/new', '/keys'],
       ...['/webhooks', `/webhooks/${endpoint}`, `/webhooks/${endpoint}/remove`, '/agents'],
       ...['/usage', '/activity', '/settings', '/settings/second-factor', '/settings/delete'],
+      ...['/money', '/events', '/plan', '/activity/download', '/settings/download'],
     ]
     for (const path of paths) assert.equal((await jar.get(path)).status, 200, path)
   })
 }
+
+test('a connection whose status cannot be read is to be reconnected, and a key whose end cannot be read has ended', async () => {
+  const { service } = world
+  const user = await service.createUser()
+  await service.link(user, 'healthy')
+  damage("update connections set status = 'unheard of' where user_id = ?", user)
+  const { data } = (await service.get('/v1/connections', user)).body
+  const statuses = new Set(data.map(({ status }: { status: string }) => status))
+  assert.deepEqual([...statuses], ['invalidated'])
+  damage("update api_keys set expires_at = 'tomorrow' where user_id = ?", user)
+  service.clock.advance(61_000)
+  assert.equal((await service.get('/v1/connections', user)).status, 401)
+})
 
 test('a delivery whose payload cannot be decrypted is shown and says so', async () => {
   const { person, jar, endpoint } = await settle()
@@ -115,6 +147,21 @@ test('an agent whose token is damaged gets 401, and is disconnected even if its 
   )
   const form = { ...question.hidden, decision: 'confirm' }
   assert.equal((await jar.post('/agents/disconnect', form)).location, '/agents?done=disconnected')
+})
+
+test('the doctor names the columns whose values are none', async () => {
+  const { person } = await settle()
+  damage("update api_keys set created_at = 'then' where user_id = ?", person)
+  damage("update connections set status = 'unheard of' where user_id = ?", person)
+  const { adminUrl, adminToken } = world.service
+  const { body } = await request(`${adminUrl}/admin/doctor`, {
+    headers: { authorization: `Bearer ${adminToken}` },
+  })
+  const { checks } = (await body.json()) as { checks: { name: string; message: string }[] }
+  const said = (name: string) => checks.find((check) => check.name === name)?.message ?? ''
+  assert.match(said('rows:api_keys.created_at'), /where rowid is \d+$/)
+  assert.match(said('rows:connections.status'), /where id is [\w-]{36}$/)
+  assert.equal(said('rows:connections.provider'), '')
 })
 
 test('a time zone that this runtime does not know is as if none was set, and stops nothing', async () => {
