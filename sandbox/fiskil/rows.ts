@@ -235,6 +235,7 @@ export function makeRow(
   made: { executedMs: number; postedMs: number; fields: Record<string, unknown> },
 ): SandboxRow {
   const id = `${letters(random)}${letters(random)}${letters(random)}`
+  const executedAt = stamp(made.executedMs)
   return {
     seenFromMs: made.executedMs,
     postsAtMs: made.postedMs,
@@ -248,8 +249,8 @@ export function makeRow(
       reference: '',
       status: 'POSTED',
       posting_date_time: stamp(made.postedMs),
-      execution_date_time: stamp(made.executedMs),
-      value_date_time: stamp(made.executedMs),
+      execution_date_time: executedAt,
+      value_date_time: executedAt,
       is_detail_available: false,
       ...made.fields,
     },
