@@ -5,6 +5,7 @@
  */
 import { METHODS } from 'node:http'
 import fc from 'fast-check'
+import { anyCharacter } from '#tests/support/any-character.ts'
 import { Broken } from './judge.ts'
 import { type Exchange, openWire, type Wire } from './wire.ts'
 import type { World } from './world.ts'
@@ -137,7 +138,7 @@ const bodies: fc.Arbitrary<string> = fc.oneof(
     .tuple(fc.constantFrom('tools/call', 'initialize', 'ping'), fc.jsonValue())
     .map(([method, params]) => rpc(method, params)),
   fc.json(),
-  fc.string({ unit: 'binary', maxLength: 300 }),
+  fc.string({ unit: anyCharacter, maxLength: 300 }),
   fc.nat({ max: 40_000 }).map((length) => 'a'.repeat(length)),
 )
 

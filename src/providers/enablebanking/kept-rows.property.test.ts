@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { anyCharacter } from '#tests/support/any-character.ts'
 import {
   findKeptCurrency,
   packRows,
@@ -19,7 +20,7 @@ const day = fc
 const ofDay = fc.record({
   day: fc.option(day, { freq: 8 }),
   rows: fc.integer({ min: 1, max: rowsPerBlock + 1 }),
-  problem: fc.string({ unit: 'binary' }),
+  problem: fc.string({ unit: anyCharacter }),
 })
 
 const byDay = (one: AnyRow, other: AnyRow) => {

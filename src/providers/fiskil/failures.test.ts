@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { anyCharacter } from '#tests/support/any-character.ts'
 import { cleanDetail, refusalCode, toRefusal } from './failures.ts'
 
 const nowMs = Date.parse('2026-11-20T03:00:00Z')
@@ -72,7 +73,7 @@ test('a detail holds no secret, no token, no query of a URL, no control characte
 
 test('a detail is clean for any message of the provider', () => {
   fc.assert(
-    fc.property(fc.string({ unit: 'binary', maxLength: 60 }), (text) => {
+    fc.property(fc.string({ unit: anyCharacter, maxLength: 60 }), (text) => {
       const shown = cleanDetail(`${text}client-secret${text}`, ['client-secret'])
       assert.ok(shown.length <= 300)
       assert.doesNotMatch(shown, /\p{Cc}|client-secret/u)

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { test } from 'node:test'
 import fc from 'fast-check'
+import { anyCharacter } from '#tests/support/any-character.ts'
 import { makeSigner, toQuery, toSegment } from './signature.ts'
 
 const sign = makeSigner('consumer_key')
@@ -52,7 +53,7 @@ test('the key is encoded as the vendor’s own client does', () => {
 
 test('a URL parser finds nothing to write differently in a query that was signed', () => {
   fc.assert(
-    fc.property(fc.array(fc.tuple(fc.string({ unit: 'binary' }), fc.string())), (pairs) => {
+    fc.property(fc.array(fc.tuple(fc.string({ unit: anyCharacter }), fc.string())), (pairs) => {
       const query = toQuery(pairs.map(([name, value]) => [`k${name}`, value]))
       const search = new URL(`https://api.example.test/accounts?${query}`).search
       assert.equal(search, query === '' ? '' : `?${query}`)
