@@ -7,7 +7,7 @@ import { apiError } from '#contract/errors.ts'
 import { defaultTypes, type EventsQuery, sightMark } from '#contract/event-query.ts'
 import type { EventType } from '#contract/events.ts'
 import { listTrades } from '#contract/operations.ts'
-import type { Reach } from '#contract/reach.ts'
+import { hasKeyScope, type Reach } from '#contract/reach.ts'
 import type { FeedId, UserId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { ConsumerRow, ConsumerState } from '#store/ports/consumers.ts'
@@ -15,7 +15,7 @@ import type { Store } from '#store/ports/store.ts'
 import { makeFindConsumer } from './consumers.ts'
 import { type Cursors, type FeedCursor, makeCursors } from './cursor.ts'
 import { makeEventWaits, type Woken } from './event-waits.ts'
-import { type EventSight, type EventViewer, isGranted, makeSight } from './narrow-event.ts'
+import { type EventSight, type EventViewer, isGranted, makeSight, scopeOf } from './narrow-event.ts'
 import {
   CursorExpired,
   cursorExpired,
@@ -129,11 +129,19 @@ export function makeEventFollower(options: FollowOptions): EventFollower {
 
 /** What is asked for by name is refused; without names the caller gets what it may see. */
 function demandGranted(caller: FollowingCaller, types: readonly EventType[]): void {
-  const refused = types.find((type) => !isGranted(caller, type))
-  if (refused === undefined) return
-  throw apiError('insufficient_scope', {
-    message: `The access token lacks the scope ${listTrades.scope}, which ${refused} needs; authorize again and allow it`,
-  })
+  for (const type of types) {
+    const scope = scopeOf(type)
+    if (!isGranted(caller, type)) {
+      throw apiError('insufficient_scope', {
+        message: `The access token lacks the scope ${listTrades.scope}, which ${type} needs; authorize again and allow it`,
+      })
+    }
+    if (!hasKeyScope(caller.reach, scope)) {
+      throw apiError('key_lacks_scope', {
+        message: `This key lacks the scope ${scope}, which ${type} needs; use a key that has it`,
+      })
+    }
+  }
 }
 
 /** Characters of a reach's name that tell it from others of one person. */

@@ -5,6 +5,7 @@
  * is seen brought nothing: its first chunk says so, the others do not exist.
  */
 import type { EventType } from '#contract/events.ts'
+import type { KeyScope } from '#contract/key-scopes.ts'
 import { listTrades, type Operation } from '#contract/operations.ts'
 import { findReachable, hasKeyScope, type Reach } from '#contract/reach.ts'
 import type { AccountId, ConnectionId, UserId } from '#kernel/ids.ts'
@@ -57,7 +58,7 @@ export function isGranted({ scopes }: EventViewer, type: EventType): boolean {
 }
 
 /** The kind of data that an event has. */
-function scopeOf(type: EventType) {
+export function scopeOf(type: EventType): KeyScope {
   if (type === 'transactions.synced') return 'transactions'
   return type === 'trades.synced' ? 'trades' : 'accounts'
 }
