@@ -137,7 +137,9 @@ async function readAddresses(
       if (base !== null && admin !== null) ready.resolve({ base, admin })
     })
   }
-  child.once('exit', (code) => fail(`the process ended with ${code} before it listened`))
+  child.once('exit', (code, signal) =>
+    fail(`the process ended with ${code ?? signal} before it listened`),
+  )
   const deadline = setTimeout(() => fail('the process did not listen in time'), startDeadlineMs)
   try {
     return await ready.promise

@@ -248,11 +248,12 @@ function testSharing({ makePlace }: PostgresGround): void {
   test('a database role that may not create tables gets a clear error', async () => {
     const guarded = await makePlace()
     const role = `reader_${Date.now()}`
-    await guarded.tamper(`create role ${role} login`)
+    await guarded.tamper(`create role ${role} login password '${role}'`)
     await guarded.tamper(`do $$ begin
       execute format('grant usage on schema %I to ${role}', current_schema()); end $$`)
     const url = new URL(guarded.databaseUrl)
     url.username = role
+    url.password = role
     const opening = openStore({
       databaseUrl: url.href.replaceAll('+', '%20'),
       dataDir: '/unused',
