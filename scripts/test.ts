@@ -38,16 +38,19 @@ if (files.length === 0) {
   console.error(`the suite ${name} has no test files`)
   process.exit(1)
 }
-// By default one less than there are cores. Files of the whole suite often wait, so two more than there are
-// are used; other suites have servers or a browser beside them.
-const more = name === 'all' ? 2 : 0
+// By default one less than there are cores. Files that often wait leave room for two more than there are; a
+// browser keeps the cores busy.
+const more = ['all', 'cluster'].includes(name) ? 2 : 0
+const filesPerGroup = ['cluster', 'browser'].includes(name) ? 4 : 16
 const atOnce = `--test-concurrency=${availableParallelism() + more}`
 const isGiven = (flag: RegExp) => rest.some((argument) => flag.test(argument))
 const reporters = isGiven(/^--test-reporter=/)
   ? []
   : ['--test-reporter=./scripts/report-tests.ts', '--test-reporter-destination=stdout']
 // Tests are picked by their names before a group has loaded them.
-const entries = isGiven(/^--test-(name-pattern|skip-pattern|only)/) ? files : groupFiles(files)
+const entries = isGiven(/^--test-(name-pattern|skip-pattern|only)/)
+  ? files
+  : groupFiles(files, filesPerGroup)
 const flags = [
   '--disable-warning=ExperimentalWarning',
   '--import=./scripts/test-owner.ts',
