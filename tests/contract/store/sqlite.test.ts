@@ -1,5 +1,9 @@
 /** The durable store on its embedded engine. */
-import { makeSqlitePlace } from './place.ts'
+import { makeMigratedPlace, makeSqlitePlace } from './place.ts'
 import { storeContract } from './store-contract.ts'
 
-storeContract('SQLite', async () => makeSqlitePlace())
+storeContract(
+  'SQLite',
+  async () => makeMigratedPlace(),
+  async () => makeSqlitePlace(),
+)

@@ -86,8 +86,15 @@ const parts: Readonly<Record<string, (store: StoreOf) => void>> = {
   river: testRiver,
 }
 
-/** Declares the whole suite for one engine. */
-export function storeContract(name: string, makePlace: () => Promise<Place>): void {
+/**
+ * Declares the whole suite for one engine.
+ * @param makeNewPlace where the migrations are what is tested: a place in which nothing has been made.
+ */
+export function storeContract(
+  name: string,
+  makePlace: () => Promise<Place>,
+  makeNewPlace = makePlace,
+): void {
   describe(`the durable store on ${name}`, () => {
     for (const [part, declare] of Object.entries(parts)) {
       describe(part, () => {
@@ -105,7 +112,7 @@ export function storeContract(name: string, makePlace: () => Promise<Place>): vo
       })
     }
     describe('former audit', () => testFormerAudit(makePlace))
-    describe('opening', () => testOpening(makePlace))
+    describe('opening', () => testOpening(makeNewPlace))
     describe('event river', () => testRiverOpening(makePlace))
     describe('mails', () => testMails(makePlace))
     describe('inspector', () => testInspector(makePlace))
