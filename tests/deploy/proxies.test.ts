@@ -178,6 +178,26 @@ test('a body over 64 KiB is refused behind nginx as without it, announced or in 
   assert.equal((await request(`${plain}/`, { headers: named })).statusCode, 308)
 })
 
+test('a head over 16 KiB is refused behind nginx in the words of the service', async (t) => {
+  if (!has('nginx')) return assert.match(readText('deploy/nginx.conf'), /error_page 414 494 = /)
+  const dispatcher = makeClient(t)
+  const { secure } = await startNginx(t, new URL(service.baseUrl).host)
+  const long = 'x'.repeat(20_000)
+  const ask = async (origin: string, path: string, headers: Record<string, string>) => {
+    const all = { ...named, ...headers }
+    const answer = await request(origin + path, { dispatcher, headers: all })
+    return [answer.statusCode, await answer.body.text()]
+  }
+  for (const [path, headers] of [
+    [`/v1/accounts?code=${long}`, {}],
+    ['/v1/accounts', { authorization: `Bearer ${long}` }],
+  ] as const) {
+    const expected = await ask(service.baseUrl, path, headers)
+    assert.equal(expected[0], 431)
+    assert.deepEqual(await ask(secure, path, headers), expected)
+  }
+})
+
 interface Caddy {
   readonly port: number
   /** Everything that it has logged. */
