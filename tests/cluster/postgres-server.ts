@@ -7,9 +7,9 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync, globSync } from 'node:fs'
 import { chown, mkdtemp, readFile, rm } from 'node:fs/promises'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { delimiter, join } from 'node:path'
+import { findFreePort } from './free-port.ts'
 
 export interface PostgresServer {
   readonly url: string
@@ -93,13 +93,4 @@ async function runProgram(
   })
   const [code] = await once(child, 'exit')
   if (code !== 0) throw new Error(`${program} ${args[0]} ended with ${code}`)
-}
-
-async function findFreePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  if (address === null || typeof address === 'string') throw new Error('no port was free')
-  return address.port
 }
