@@ -74,6 +74,7 @@ test('200: every dependency of a healthy service is checked and ok', async () =>
       'configuration ok',
       'store ok',
       'encryption ok',
+      'rows ok',
       'fast-state ok',
       'provider:fiskil ok',
       'clock:fiskil ok',
