@@ -68,7 +68,8 @@ class Stub:
                 self.close_connection = bool(answer.get("cut"))
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        # `shutdown` waits for the next poll, half a second by default.
+        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
         self.base_url = f"http://127.0.0.1:{self._server.server_port}"
 
     def __enter__(self) -> "Stub":
