@@ -48,7 +48,7 @@ export function makeTransactionReader(reach: Reach): RowReader<TransactionPage> 
     const { value, readAt } = await readRows(reach, query.login, kept, asked)
     const { rows, count, until: next } = await sliceKeptRows(value, { until, isFirst })
     const facts: PageFacts = {
-      next: next === null ? null : JSON.stringify({ until: next }),
+      next: next === null || isBeforeQuery(query, next) ? null : JSON.stringify({ until: next }),
       ownRows: count,
       age: { asOf: readAt, goodUntil: readAt + readingLifeMs },
     }
@@ -73,6 +73,11 @@ function onlyAccount({ accounts }: RowsQuery): AccountRef {
 /** The first day that is after the query, whatever the user's zone; null: today's rows may be in it. */
 function firstDay({ window: { to, isOpen } }: RowsQuery): string | null {
   return to === null || isOpen === true ? null : addDays(utc.dayOf(to), 2)
+}
+
+/** The rows before this day are all before the query, whatever the user's zone. */
+function isBeforeQuery({ window: { from } }: RowsQuery, until: string): boolean {
+  return from !== null && until <= addDays(utc.dayOf(from), -1)
 }
 
 function openPage(query: RowsQuery, body: Uint8Array): TransactionPage {

@@ -216,6 +216,23 @@ test('a page ends with its day, and every page has a hundred rows or more but th
   assert.equal(pages.length, 541)
 })
 
+test('older rows than those of the window are not read on to, and no row of the window is missing', async () => {
+  await using ground = await makeGround()
+  const login = await adopt(ground, 'history')
+  const from = toMicros(ground.clock.now() - 60 * dayMs)
+  const everything = await queryFor(ground, login, { window: { from: null, to: null } })
+  const all = await walk(ground.adapter, everything)
+  const some = await walk(ground.adapter, { ...everything, window: { from, to: null } })
+  // Sixty rows a day, seventeen days on a page.
+  assert.deepEqual([some.pages, all.pages], [4, 6])
+  const ids = all.rows.map(({ id }) => id)
+  assert.equal(some.rows.map(({ id }) => id).join(), ids.slice(0, some.rows.length).join())
+  assert.deepEqual(
+    [some.rows.at(-1)?.date, all.rows[some.rows.length]?.date],
+    ['2026-09-23', '2026-09-22'],
+  )
+})
+
 test('a window in the past begins with its own rows, not with those of today', async () => {
   await using ground = await makeGround()
   const login = await adopt(ground, 'history')
