@@ -24,8 +24,17 @@ const alone = [
 /** These begin first and alone, the longest first: at the end of a suite no core waits for another. */
 const long = [
   ...[
-    ...['store-postgres', 'store-copy', 'stop-and-kill', 'current-answers', 'store-copy-kills'],
-    ...['river', 'restore', 'image', 'rolling-upgrade', 'kills', 'store-outage', 'river-postgres'],
+    ...['store-postgres', 'store-copy', 'store-openings', 'stop-and-kill', 'current-answers'],
+    ...[
+      'store-copy-kills',
+      'river',
+      'restore',
+      'image',
+      'rolling-upgrade',
+      'kills',
+      'store-outage',
+      'river-postgres',
+    ],
     ...['kv-redis', 'redis-unavailable'],
   ].map((name) => `tests/cluster/${name}.test.ts`),
   ...['pages', 'docs', 'connections', 'linking', 'account'].map(

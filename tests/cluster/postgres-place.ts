@@ -1,6 +1,6 @@
 /**
  * Places for stores on the PostgreSQL of TEST_DATABASE_URL: a database of this run's own, in it a schema for
- * each place, all dropped at the end.
+ * each place, or a copy of a database that was migrated once. All are dropped at the end.
  */
 import { randomUUID } from 'node:crypto'
 import { Client } from 'pg'
@@ -10,12 +10,16 @@ import { keyA } from '#tests/contract/store/place.ts'
 
 export interface PostgresPlace extends Place {
   readonly databaseUrl: string
+  readonly schema: string
   /** Rows of one statement, behind the store's back. */
   ask(sql: string): Promise<readonly Record<string, unknown>[]>
 }
 
 export interface PostgresGround {
+  /** A schema in which nothing has been made. */
   makePlace(): Promise<PostgresPlace>
+  /** A database in which the migrations have run. */
+  makeMigratedPlace(): Promise<PostgresPlace>
   remove(): Promise<void>
 }
 
@@ -35,19 +39,53 @@ export async function makePostgresGround(): Promise<PostgresGround> {
   const server = testDatabaseUrl()
   const name = `tributary_${randomUUID().replaceAll('-', '')}`
   await run(server, `create database ${name}`)
-  const url = new URL(server)
-  url.pathname = `/${name}`
+  const template = `${name}_migrated`
+  let migrated: Promise<string> | null = null
+  let copies = 0
   return {
-    makePlace: () => makePostgresPlace(url.href),
-    remove: async () => {
-      await run(server, `drop database ${name} with (force)`)
+    makePlace: () => makePostgresPlace(inDatabase(server, name)),
+    async makeMigratedPlace() {
+      migrated ??= makeTemplate(server, template)
+      const schema = await migrated
+      copies += 1
+      const copy = `${name}_${copies}`
+      await run(server, `create database ${copy} template ${template}`)
+      const remove = () => drop(server, copy)
+      return { ...openPlace(inDatabase(server, copy), schema), remove }
+    },
+    async remove() {
+      await drop(server, name)
+      await drop(server, template)
     },
   }
+}
+
+async function drop(server: string, database: string): Promise<void> {
+  await run(server, `drop database if exists ${database} with (force)`)
+}
+
+function inDatabase(server: string, database: string): string {
+  const url = new URL(server)
+  url.pathname = `/${database}`
+  return url.href
+}
+
+/** Migrates a place in a database of its own. Returns the place's schema. */
+async function makeTemplate(server: string, database: string): Promise<string> {
+  await run(server, `create database ${database}`)
+  const place = await makePostgresPlace(inDatabase(server, database))
+  const store = await place.open()
+  await store.close()
+  return place.schema
 }
 
 async function makePostgresPlace(server: string): Promise<PostgresPlace> {
   const schema = `place_${randomUUID().replaceAll('-', '')}`
   await run(server, `create schema ${schema}`)
+  return openPlace(server, schema)
+}
+
+function openPlace(server: string, schema: string): PostgresPlace {
   const url = new URL(server)
   url.searchParams.set('options', `-c search_path=${schema}`)
   // The driver reads a plus as a plus.
@@ -56,6 +94,7 @@ async function makePostgresPlace(server: string): Promise<PostgresPlace> {
   const keys = `${schema}_event_keys`
   return {
     databaseUrl,
+    schema,
     ask,
     open: (as) =>
       openStore({ databaseUrl, dataDir: '/unused', mode: 'live', encryptionKeys: [keyA], ...as }),

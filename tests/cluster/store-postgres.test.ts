@@ -34,7 +34,7 @@ import { makePostgresGround, type PostgresGround, type PostgresPlace } from './p
 const ground = await makePostgresGround()
 after(() => ground.remove())
 
-storeContract('PostgreSQL', () => ground.makePlace())
+storeContract('PostgreSQL', () => ground.makeMigratedPlace())
 describe('many processes on one PostgreSQL', () => testSharing(ground))
 
 function testSharing({ makePlace }: PostgresGround): void {

@@ -1,8 +1,9 @@
 /** The durable store on its embedded engine. */
 import { makeMigratedPlace, makeSqlitePlace } from './place.ts'
-import { storeContract } from './store-contract.ts'
+import { openingsContract, storeContract } from './store-contract.ts'
 
-storeContract(
+storeContract('SQLite', async () => makeMigratedPlace())
+openingsContract(
   'SQLite',
   async () => makeMigratedPlace(),
   async () => makeSqlitePlace(),

@@ -1,6 +1,6 @@
 /**
- * The promises of the durable store's port, for every engine alike: one suite, run wherever a store can live.
- * Each part opens a store in a fresh place and closes and removes it at the end.
+ * The promises of the durable store's port, for every engine alike, run wherever a store can live. Each part
+ * opens a store in a fresh place and closes and removes it at the end.
  */
 import { after, before, describe } from 'node:test'
 import type { Store } from '#store/ports/store.ts'
@@ -86,15 +86,8 @@ const parts: Readonly<Record<string, (store: StoreOf) => void>> = {
   river: testRiver,
 }
 
-/**
- * Declares the whole suite for one engine.
- * @param makeNewPlace where the migrations are what is tested: a place in which nothing has been made.
- */
-export function storeContract(
-  name: string,
-  makePlace: () => Promise<Place>,
-  makeNewPlace = makePlace,
-): void {
+/** Declares the promises of a store that is open, for one engine. */
+export function storeContract(name: string, makePlace: () => Promise<Place>): void {
   describe(`the durable store on ${name}`, () => {
     for (const [part, declare] of Object.entries(parts)) {
       describe(part, () => {
@@ -111,6 +104,19 @@ export function storeContract(
         declare(() => store)
       })
     }
+  })
+}
+
+/**
+ * Declares what a store promises over several openings, for one engine.
+ * @param makeNewPlace where the migrations are what is tested: a place in which nothing has been made.
+ */
+export function openingsContract(
+  name: string,
+  makePlace: () => Promise<Place>,
+  makeNewPlace: () => Promise<Place>,
+): void {
+  describe(`openings of the durable store on ${name}`, () => {
     describe('former audit', () => testFormerAudit(makePlace))
     describe('opening', () => testOpening(makeNewPlace))
     describe('event river', () => testRiverOpening(makePlace))
