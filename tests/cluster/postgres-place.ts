@@ -56,6 +56,8 @@ export async function makePostgresGround(): Promise<PostgresGround> {
     async remove() {
       await drop(server, name)
       await drop(server, template)
+      // A test that failed early may have left its place.
+      for (let copy = 1; copy <= copies; copy += 1) await drop(server, `${name}_${copy}`)
     },
   }
 }
