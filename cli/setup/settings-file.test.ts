@@ -94,13 +94,15 @@ test('nothing is written through a link, to a file of others or to none, and not
   assert.deepEqual((await addToSettingsFile(folder, live)).names, ['SANDBOX'])
 })
 
-test('a line is replaced where it stands, every line of its name, and the others stay', async (t) => {
+test('a line is replaced where it stands, every line of its name; comments and the others stay', async (t) => {
   const folder = makeFolder(t)
   const path = join(folder, '.env')
-  writeFileSync(path, 'A=1\r\nexport KEY = "old" # mine\r\nKEYS=3\nKEY=old\nB=2\n', { mode: 0o600 })
+  const before = `A=1\r\nexport KEY = "o#d" # mine, isn't it\r\nKEYS=3\nKEY=old# x\nB=2 # b\n`
+  writeFileSync(path, before, { mode: 0o600 })
   const written = await addToSettingsFile(folder, new Map([['A', '9']]), new Map([['KEY', "n'#w"]]))
   assert.deepEqual([written.names, written.replaced], [[], ['KEY']])
-  const text = `A=1\r\nexport KEY ="n'#w"\r\nKEYS=3\nKEY="n'#w"\nB=2\n`
+  const lines = [`export KEY ="n'#w" # mine, isn't it\r`, 'KEYS=3', `KEY="n'#w"# x`]
+  const text = ['A=1\r', ...lines, 'B=2 # b\n'].join('\n')
   assert.equal(readFileSync(path, 'utf8'), text)
 })
 

@@ -108,14 +108,20 @@ async function readIfThere(path: string): Promise<Found | null> {
   }
 }
 
-/** Every line that sets one of them, since the last one of a name counts. */
+/** Every line that sets one of them, since the last one of a name counts. A comment behind a value stays. */
 function replaceLines(text: string, lines: readonly (readonly [string, string])[]): string {
   const values = new Map(lines)
-  const assignment = /^([ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=)[^\r\n]*/gm
-  return text.replaceAll(assignment, (line, before: string, name: string) => {
+  const assignment = /^([ \t]*(?:export[ \t]+)?([A-Za-z_]\w*)[ \t]*=)([^\r\n]*)/gm
+  return text.replaceAll(assignment, (line, before: string, name: string, after: string) => {
     const value = values.get(name)
-    return value === undefined ? line : `${before}${quote(value)}`
+    return value === undefined ? line : `${before}${quote(value)}${toComment(after)}`
   })
+}
+
+/** The comment behind a value, which may have a `#` of its own between quotes. */
+function toComment(after: string): string {
+  const [, comment = ''] = /^[ \t]*(?:(["'`]).*?\1|[^#]*?)([ \t]*#.*)$/.exec(after)?.slice(1) ?? []
+  return comment
 }
 
 function extend(text: string, added: readonly (readonly [string, string])[]): string {
