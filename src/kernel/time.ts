@@ -40,90 +40,80 @@ const dayPattern = /^(\d{4})-(\d{2})-(\d{2})$/
  * page, and a pattern costs several times as much.
  */
 export function parseInstant(text: string): Micros | null {
-  const { length } = text
-  if (length < shortest) return null
-  const bytes = length <= scratch.length ? scratch : new Uint8Array(length)
-  for (let at = 0; at < length; at += 1) {
-    const code = text.charCodeAt(at)
-    // No character outside of ASCII has a meaning here, and 0 has none either.
-    bytes[at] = code < 128 ? code : 0
-  }
-  return parseInstantBytes(bytes, 0, length)
+  if (text.length < shortest || !hasDividers(text)) return null
+  const year = pair(text, 0) * 100 + pair(text, 2)
+  const month = pair(text, 5)
+  const day = pair(text, 8)
+  const hour = pair(text, 11)
+  const minute = pair(text, 14)
+  const second = pair(text, 17)
+  if (year < 0 || !isRealDay(year, month, day)) return null
+  // RFC 3339 §5.7 allows a leap second: it is read as the first instant of the next minute.
+  if (hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 60) return null
+  const isWhole = text.charCodeAt(fractionAt - 1) !== point
+  const zoneAt = isWhole ? fractionAt - 1 : endOfDigits(text, fractionAt)
+  if (zoneAt === fractionAt) return null
+  const offset = offsetSeconds(text, zoneAt)
+  if (offset === null) return null
+  const seconds = daysSinceEpoch(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second
+  return addMicros(toMicros((seconds - offset) * 1000), fractionMicros(text, zoneAt))
 }
 
 /** Seconds and a zone are required. */
 const shortest = 20
-const scratch = new Uint8Array(64)
-
-/** Does what `parseInstant` does, for the characters from `from` up to `to`. */
-export function parseInstantBytes(text: Uint8Array, from: number, to: number): Micros | null {
-  if (to - from < shortest || !hasDividers(text, from)) return null
-  const year = pair(text, from) * 100 + pair(text, from + 2)
-  const month = pair(text, from + 5)
-  const day = pair(text, from + 8)
-  const hour = pair(text, from + 11)
-  const minute = pair(text, from + 14)
-  const second = pair(text, from + 17)
-  if (year < 0 || !isRealDay(year, month, day)) return null
-  // RFC 3339 §5.7 allows a leap second: it is read as the first instant of the next minute.
-  if (hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 60) return null
-  const fractionAt = from + 20
-  const zoneAt = text[from + 19] === point ? endOfDigits(text, fractionAt, to) : from + 19
-  if (zoneAt === fractionAt) return null
-  const offset = offsetSeconds(text, zoneAt, to)
-  if (offset === null) return null
-  const seconds = daysSinceEpoch(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second
-  return addMicros(toMicros((seconds - offset) * 1000), fractionMicros(text, fractionAt, zoneAt))
-}
+/** Behind the point after the seconds. */
+const fractionAt = 20
 
 const point = 46
 const minus = 45
 const plus = 43
 const colon = 58
 
+// Behind the end of a text a character code is NaN, which is no digit and no divider.
+
 /** Checks the separators of `YYYY-MM-DDTHH:MM:SS`: `T` in either case or a blank. */
-function hasDividers(text: Uint8Array, from: number): boolean {
-  const divider = text[from + 10]
+function hasDividers(text: string): boolean {
+  const divider = text.charCodeAt(10)
   return (
     (divider === 84 || divider === 116 || divider === 32) &&
-    text[from + 4] === minus &&
-    text[from + 7] === minus &&
-    text[from + 13] === colon &&
-    text[from + 16] === colon
+    text.charCodeAt(4) === minus &&
+    text.charCodeAt(7) === minus &&
+    text.charCodeAt(13) === colon &&
+    text.charCodeAt(16) === colon
   )
 }
 
 /** Two digits as a number; for anything else a number so far below zero that every sum stays there. */
-function pair(text: Uint8Array, at: number): number {
-  const tens = (text[at] ?? 0) - 48
-  const ones = (text[at + 1] ?? 0) - 48
+function pair(text: string, at: number): number {
+  const tens = text.charCodeAt(at) - 48
+  const ones = text.charCodeAt(at + 1) - 48
   return tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9 ? tens * 10 + ones : -1_000_000
 }
 
-function endOfDigits(text: Uint8Array, from: number, to: number): number {
+function endOfDigits(text: string, from: number): number {
   let at = from
-  while (at < to && (text[at] ?? 0) >= 48 && (text[at] ?? 0) <= 57) at += 1
+  while (text.charCodeAt(at) >= 48 && text.charCodeAt(at) <= 57) at += 1
   return at
 }
 
-/** The digits between the two places as microseconds; digits after the sixth are cut. */
-function fractionMicros(text: Uint8Array, from: number, to: number): number {
+/** The digits up to the zone as microseconds; digits after the sixth are cut. */
+function fractionMicros(text: string, zoneAt: number): number {
   let micros = 0
   let unit = 100_000
-  for (let at = from; at < to && unit >= 1; at += 1) {
-    micros += ((text[at] ?? 0) - 48) * unit
+  for (let at = fractionAt; at < zoneAt && unit >= 1; at += 1) {
+    micros += (text.charCodeAt(at) - 48) * unit
     unit /= 10
   }
   return micros
 }
 
-/** `Z`, `+HH:MM` or `+HHMM` up to `to`; null for anything else. */
-function offsetSeconds(text: Uint8Array, at: number, to: number): number | null {
-  const sign = text[at]
-  if (sign === 90 || sign === 122) return to === at + 1 ? 0 : null
+/** `Z`, `+HH:MM` or `+HHMM` up to the end; null for anything else. */
+function offsetSeconds(text: string, at: number): number | null {
+  const sign = text.charCodeAt(at)
+  if (sign === 90 || sign === 122) return text.length === at + 1 ? 0 : null
   if (sign !== plus && sign !== minus) return null
-  const minutesAt = text[at + 3] === colon ? at + 4 : at + 3
-  if (to !== minutesAt + 2) return null
+  const minutesAt = text.charCodeAt(at + 3) === colon ? at + 4 : at + 3
+  if (text.length !== minutesAt + 2) return null
   const hours = pair(text, at + 1)
   const minutes = pair(text, minutesAt)
   if (hours < 0 || hours > 23 || minutes < 0 || minutes > 59) return null
