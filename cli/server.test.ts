@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { test } from 'node:test'
-import { findServer } from './server.ts'
+import { callServer, findServer } from './server.ts'
 
 test('the command finds the admin listener at every form of ADMIN_HOST that the service takes', async () => {
   const find = async (host: string) => {
@@ -14,4 +15,28 @@ test('the command finds the admin listener at every form of ADMIN_HOST that the 
     assert.equal(await find(host), 'http://[::1]:3002', host)
   }
   assert.equal(await find('admin.internal'), 'http://admin.internal:3002')
+})
+
+test('a server that is not the admin API is not called one that does not answer', async (t) => {
+  const redirect = 'HTTP/1.1 302 Found\r\nlocation: /x\r\ncontent-length: 0\r\n\r\n'
+  const answers: Record<string, (socket: Socket) => void> = {
+    'another protocol': (socket) => socket.end('SSH-2.0-OpenSSH_9.2\r\n'),
+    'the end of the connection': (socket) => socket.end(),
+    'a reset': (socket) => socket.once('data', () => socket.resetAndDestroy()),
+    'a redirect': (socket) => socket.once('data', () => socket.end(redirect)),
+    'half an answer': (socket) =>
+      socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n{')),
+  }
+  for (const [name, answer] of Object.entries(answers)) {
+    const server = createServer((socket) => answer(socket.on('error', () => {})))
+    server.listen(0, '127.0.0.1')
+    t.after(() => server.close())
+    await new Promise((resolve) => server.once('listening', resolve))
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+    const asked = callServer({ url, token: 'token' }, { method: 'GET', path: '/admin', body: null })
+    await assert.rejects(asked, (error: Error) => {
+      assert.match(error.message, /^http:\S+ gave no answer that can be read: ./, name)
+      return true
+    })
+  }
 })

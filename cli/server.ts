@@ -159,10 +159,11 @@ export function toAnswer(raw: RawAnswer): unknown {
   if (isEnvelope(answer) && !isPublic) {
     throw new Refusal(withRequestId(answer, status, requestId), { status })
   }
-  throw refusal(`${url} answered ${status}, but not as the admin API does`, [
-    'ADMIN_URL must be the admin listener (ADMIN_HOST, ADMIN_PORT), not the public one',
-  ])
+  throw refusal(`${url} answered ${status}, but not as the admin API does`, [whichListener])
 }
+
+const whichListener =
+  'ADMIN_URL must be the admin listener (ADMIN_HOST, ADMIN_PORT), not the public one'
 
 const whenHung =
   'Something listens there and does not answer: see whether its process is stopped or busy, and restart it'
@@ -189,9 +190,28 @@ async function exchange(server: Server, call: Call): Promise<{ response: Respons
       const message = `${server.url} did not answer within ${waitSeconds} seconds`
       throw refusal(message, [whenHung], error)
     }
-    throw refusal(`No server answers at ${server.url}; start it, or set ADMIN_URL`, [], error)
+    throw toUnanswered(server.url, error)
   }
 }
+
+/** Nothing listens there, or what listens is not the admin API. */
+function toUnanswered(url: string, error: unknown): Refusal {
+  const cause = error instanceof Error ? error.cause : undefined
+  if (cause instanceof Error && isWrongAnswer(cause)) {
+    return refusal(
+      `${url} gave no answer that can be read: ${cause.message}`,
+      [whichListener],
+      error,
+    )
+  }
+  return refusal(`No server answers at ${url}; start it, or set ADMIN_URL`, [], error)
+}
+
+/** What `fetch` says of a server that talks otherwise, hangs up, or sends a caller elsewhere. */
+const isWrongAnswer = (cause: Error & { code?: string }): boolean =>
+  cause.name === 'HTTPParserError' ||
+  cause.message === 'unexpected redirect' ||
+  ['UND_ERR_SOCKET', 'ECONNRESET'].includes(cause.code ?? '')
 
 /** The text of an answer, UTF-8. @throws Refusal for one beyond 64 MiB. */
 export async function readAnswerText(response: Response): Promise<string> {
