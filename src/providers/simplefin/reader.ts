@@ -50,7 +50,7 @@ const pageSize = 25
 const mostNamed = 20
 
 /** A window: its first day, and the day that it ends before; null: it has no end. */
-const Place = z.object({ from: z.iso.date(), until: z.iso.date().nullable(), empty: z.number() })
+const Place = z.object({ from: z.iso.date(), until: z.iso.date().nullable() })
 type Place = z.output<typeof Place>
 
 const utc = getZone('UTC')
@@ -90,7 +90,7 @@ export function makeTransactionReader(reach: Reach): RowReader<TransactionPage> 
     const times = accounts.map(([, account]) => balanceTime(account, readAt))
     const held: Held = {
       rows,
-      next: nextPlace(query, place, { isEmpty: rows.length === 0, isAlone: query.scoped, today }),
+      next: nextPlace(query, place, today),
       ownRows: accounts.reduce((sum, [, { transactions }]) => sum + (transactions?.length ?? 0), 0),
       age: { asOf: oldestOf(times), goodUntil: readAt + readingLifeMs },
     }
@@ -124,7 +124,7 @@ export async function readPendingRows(
 
 /** The newest window that may have rows of the query. */
 function firstPlace({ window }: RowsQuery, today: string): Place {
-  let place: Place = { from: addDays(today, -windowDays), until: null, empty: 0 }
+  let place: Place = { from: addDays(today, -windowDays), until: null }
   const { to } = window
   // A day later: the user's zone may be behind that of the stamps.
   const last = to === null || window.isOpen === true ? null : addDays(utc.dayOf(to), 1)
@@ -134,29 +134,19 @@ function firstPlace({ window }: RowsQuery, today: string): Place {
   return place
 }
 
-const earlier = ({ from, empty }: Place): Place => {
-  return { from: addDays(from, -windowDays), until: from, empty }
+const earlier = ({ from }: Place): Place => {
+  return { from: addDays(from, -windowDays), until: from }
 }
 
-/**
- * Null at the beginning of the query and at the end of the history. All accounts together end at two windows
- * without rows; one alone may have a row a year, and its calls are counted for itself.
- */
+/** Null at the beginning of the query and at the end of the history: an account may have a row a year. */
 function nextPlace(
   { window: { from } }: RowsQuery,
   place: Place,
-  {
-    isEmpty,
-    isAlone,
-    today,
-  }: { readonly isEmpty: boolean; readonly isAlone: boolean; readonly today: string },
+  today: string,
 ): PageCursor | null {
-  const empty = isEmpty ? place.empty + 1 : 0
   const isReached = from !== null && place.from < utc.dayOf(from)
   const isOver = place.from <= addDays(today, -historyDays)
-  return isReached || isOver || (empty > 1 && !isAlone)
-    ? null
-    : JSON.stringify({ ...earlier(place), empty })
+  return isReached || isOver ? null : JSON.stringify(earlier(place))
 }
 
 function toPage(query: RowsQuery, { rows, ...held }: Held, body: Uint8Array): TransactionPage {
