@@ -52,6 +52,47 @@ test('an sslmode that is unknown, or could fall back to no TLS, is refused; so i
   assert.equal(database('?ssl=true'), null)
 })
 
+test('uselibpqcompat is refused with what to write: with it sslmode=require takes a certificate of any name', () => {
+  for (const parameters of [
+    'uselibpqcompat=true&sslmode=require',
+    'sslmode=verify-full&uselibpqcompat=false',
+    'UseLibpqCompat=true',
+  ]) {
+    const words =
+      /should be a URL without uselibpqcompat: with sslmode=verify-full, or with no-verify/
+    assert.match(database(`?${parameters}`) ?? '', words, parameters)
+  }
+})
+
+test('a parameter of TLS that would have no effect is refused, so that nobody connects in plain by mistake', () => {
+  for (const parameters of [
+    'ssl=true&sslmode=disable',
+    'sslmode=disable&sslrootcert=/ca.pem',
+    'sslmode=disable&sslnegotiation=direct',
+    'sslmode=disable&ssl=0',
+    'ssl=0&sslmode=verify-full',
+    'sslkey=/key.pem&ssl=0',
+  ]) {
+    const words = /no other parameter of TLS beside the one that switches TLS off/
+    assert.match(database(`?${parameters}`) ?? '', words, parameters)
+  }
+  assert.match(database('?sslrootcert=') ?? '', /no empty parameter of TLS/)
+  assert.match(database('?sslnegotiation=postgres') ?? '', /sslmode=verify-full beside/)
+  assert.equal(database('?ssl=0'), null)
+  assert.equal(database('?ssl=true&sslmode=require&sslrootcert=/ca.pem'), null)
+})
+
+test('an sslnegotiation that the driver does not know is refused at the start', () => {
+  for (const text of ['bogus', '', 'Direct']) {
+    const parameters = `?sslmode=verify-full&sslnegotiation=${text}`
+    assert.match(database(parameters) ?? '', /an sslnegotiation of postgres or direct/, text)
+  }
+  for (const text of ['postgres', 'direct']) {
+    assert.equal(database(`?sslmode=verify-full&sslnegotiation=${text}`), null)
+  }
+  assert.equal(database('?sslnegotiation=direct'), null)
+})
+
 test('a socket is named by the parameter host, with or without a user beside it', () => {
   for (const url of [
     'postgresql:///x?host=/var/run/postgresql&user=u',
@@ -80,14 +121,7 @@ test('a URL of something else is refused with the beginnings that are meant', ()
 })
 
 test('what the drivers would ignore or take otherwise is refused: TLS that is misspelt, twice, or of another driver', () => {
-  for (const name of [
-    'SSLMODE',
-    'sslMode',
-    'ssl_mode',
-    'tls',
-    'sslcrl',
-    'uselibpqcompat&ssl_mode',
-  ]) {
+  for (const name of ['SSLMODE', 'sslMode', 'ssl_mode', 'tls', 'sslcrl']) {
     assert.match(database(`?${name}=require`) ?? '', /no other parameters of TLS than ssl, /, name)
   }
   assert.match(database('?sslmode=verify-full&sslmode=disable') ?? '', /TLS once/)

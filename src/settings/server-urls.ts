@@ -46,27 +46,46 @@ export const databaseUrl = (texts: Texts): UrlSetting =>
     {
       schemes: ['postgres', 'postgresql'],
       expects: 'a URL that starts with postgres:// or postgresql://',
-      findFault({ searchParams }) {
-        // With anything but a number the driver waits without an end.
-        if (!/^\d{1,5}$/.test(searchParams.get('port') ?? '0'))
-          return 'a URL with a number as its port'
-        const tlsNames = [...searchParams.keys()].filter((name) => /ssl|tls/i.test(name))
-        if (!tlsNames.every((name) => tlsParameters.includes(name))) {
-          return `a URL with no other parameters of TLS than ${tlsParameters.join(', ')}, in small letters`
-        }
-        // The driver takes the last one.
-        if (new Set(tlsNames).size < tlsNames.length) return 'a URL with each parameter of TLS once'
-        if (!searchParams.getAll('sslmode').every((mode) => sslModes.includes(mode))) {
-          return `a URL with an sslmode of ${sslModes.join(', ')} (prefer and allow would fall back to no TLS)`
-        }
-        // Any other text, such as "false", means TLS to the driver.
-        return searchParams.getAll('ssl').every((text) => ['true', '1', '0'].includes(text))
-          ? null
-          : 'a URL with sslmode in place of ssl'
-      },
+      // With anything but a number the driver waits without an end.
+      findFault: ({ searchParams }) =>
+        /^\d{1,5}$/.test(searchParams.get('port') ?? '0')
+          ? findTlsFault(searchParams)
+          : 'a URL with a number as its port',
     },
     texts,
   )
+
+function findTlsFault(given: URLSearchParams): string | null {
+  // With this the driver takes `require` for a connection to anybody who has a certificate, of any name.
+  if ([...given.keys()].some((name) => /libpq/i.test(name))) {
+    return 'a URL without uselibpqcompat: with sslmode=verify-full, or with no-verify where nothing is to be verified'
+  }
+  const names = [...given.keys()].filter((name) => /ssl|tls/i.test(name))
+  if (!names.every((name) => tlsParameters.includes(name))) {
+    return `a URL with no other parameters of TLS than ${tlsParameters.join(', ')}, in small letters`
+  }
+  // The driver takes the last one.
+  if (new Set(names).size < names.length) return 'a URL with each parameter of TLS once'
+  const sslMode = given.get('sslmode')
+  if (sslMode !== null && !sslModes.includes(sslMode)) {
+    return `a URL with an sslmode of ${sslModes.join(', ')} (prefer and allow would fall back to no TLS)`
+  }
+  const ssl = given.get('ssl')
+  // Any other text, such as "false", means TLS to the driver.
+  if (ssl !== null && !['true', '1', '0'].includes(ssl)) return 'a URL with sslmode in place of ssl'
+  const negotiation = given.get('sslnegotiation')
+  if (negotiation !== null && !['postgres', 'direct'].includes(negotiation)) {
+    return 'a URL with an sslnegotiation of postgres or direct'
+  }
+  // The driver ignores a file without a name, and connects without TLS.
+  if (names.some((name) => given.get(name) === '')) return 'a URL with no empty parameter of TLS'
+  if ((sslMode === 'disable' || ssl === '0') && names.length > 1) {
+    return 'a URL with no other parameter of TLS beside the one that switches TLS off: they would have no effect'
+  }
+  return negotiation === 'postgres' && names.length === 1
+    ? 'a URL with sslmode=verify-full beside sslnegotiation=postgres, which does not switch TLS on'
+    : null
+}
 
 /** Its path may only be a database number. */
 export const redisUrl = (texts: Texts): UrlSetting =>

@@ -30,9 +30,7 @@ export function connectionSettings(databaseUrl: string) {
 
 /** What the driver does for both modes, by the name that no later version will read as less. */
 const toDriverUrl = (databaseUrl: string) =>
-  databaseUrl.includes('uselibpqcompat=')
-    ? databaseUrl
-    : databaseUrl.replace(/([?&]sslmode=)(?:require|verify-ca)(?=&|$)/g, '$1verify-full')
+  databaseUrl.replace(/([?&]sslmode=)(?:require|verify-ca)(?=&|$)/g, '$1verify-full')
 
 /**
  * The first statement of a connection: the server's own limits. As parameters of the start they would be
