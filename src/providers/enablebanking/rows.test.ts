@@ -38,6 +38,26 @@ test('a row with shorter texts is known by all of them, as before', async () => 
   assert.equal(row.content, JSON.stringify(parts))
 })
 
+test('a row that was sent with its reference and without is one, in every order of the bank', async () => {
+  const sent = ['A', null, 'B', 'A', ''].map((reference) => ({
+    transaction_amount: { currency: 'EUR', amount: '5.20' },
+    credit_debit_indicator: 'DBIT',
+    status: 'BOOK',
+    entry_reference: reference,
+    booking_date: '2026-11-18',
+    balance_after_transaction: { amount: '90.00' },
+  }))
+  for (const [rows, references] of [
+    [sent, ['A', 'B']],
+    [sent.toReversed(), ['A', 'B']],
+    [sent.filter((one) => !one.entry_reference), [null]],
+  ] as const) {
+    const kept = (await keepRows(rows, null, () => undefined)).rows.filter(isReadable)
+    assert.deepEqual(kept.map(({ reference }) => reference).toSorted(), references)
+    assert.deepEqual(kept.map(({ ordinal }) => ordinal).toSorted(), [1, 2].slice(0, kept.length))
+  }
+})
+
 test('other work has its turns while the rows of many years are read', async () => {
   let turns = 0
   let isReading = true

@@ -41,6 +41,8 @@ export interface KeptRow {
 interface ReadRow extends Omit<KeptRow, 'ordinal'> {
   /** The balance after it, which tells equal rows apart; null: not told. */
   readonly balance: string | null
+  /** What the bank calls it in this answer; null: nothing. */
+  readonly name: string | null
 }
 
 export interface UnreadableRow {
@@ -101,7 +103,7 @@ function numberRows(rows: readonly SentRow[]): readonly AnyRow[] {
   const ordinals = numberEqual(contents, (index) => placeOf(rows[index]))
   return rows.map((row, index) => {
     if ('problem' in row) return row
-    const { balance, ...kept } = row
+    const { balance, name, ...kept } = row
     return { ...kept, ordinal: ordinals[index] ?? 1 }
   })
 }
@@ -162,6 +164,7 @@ function keepRow(row: WireRow, { holder, note, isPending }: KeepOptions): SentRo
       ...[code.text, code.main, code.sub],
     ]),
     balance: row.balance_after_transaction?.amount ?? null,
+    name: row.entry_reference || row.reference_number || null,
     class: toClass(code.main || code.text, row.credit_debit_indicator),
     transactionDate: made ?? valued ?? day,
     postDate: booked ?? day,
@@ -206,14 +209,26 @@ function toClass(code: string, indicator: 'CRDT' | 'DBIT'): string {
   return words.replace(/^_+|_+$/g, '') || (indicator === 'DBIT' ? 'debit' : 'credit')
 }
 
-/** Equal rows with the same balance after them are one row that was sent twice. */
+/**
+ * Equal rows with the same balance after them are one row that was sent twice, unless their references
+ * differ: after a payment, its refund and the same payment again the balance is the same. A row without a
+ * reference is any of those that have one.
+ */
 function dropRepeated(rows: readonly SentRow[]): SentRow[] {
+  const named = new Set<string>()
+  for (const row of rows) {
+    if (!('problem' in row) && row.name !== null) named.add(toLook(row))
+  }
   const seen = new Set<string>()
   return rows.filter((row) => {
     if ('problem' in row || row.balance === null) return true
-    const content = `${row.balance} ${row.content}`
-    if (seen.has(content)) return false
-    seen.add(content)
+    const look = toLook(row)
+    if (row.name === null && named.has(look)) return false
+    const known = `${JSON.stringify(row.name)} ${look}`
+    if (seen.has(known)) return false
+    seen.add(known)
     return true
   })
 }
+
+const toLook = ({ balance, content }: ReadRow): string => `${balance} ${content}`

@@ -125,8 +125,8 @@ test('R37: equal rows of a day are two, with the same balance after them one tha
     row(),
     row({ amount: '-1.00', balanceAfter: '10.00' }),
     row({ amount: '-1.00', balanceAfter: '9.00' }),
-    row({ amount: '-2.00', balanceAfter: '8.00' }),
-    row({ amount: '-2.00', balanceAfter: '8.00' }),
+    row({ amount: '-2.00', balanceAfter: '8.00', id: 'R-1' }),
+    row({ amount: '-2.00', balanceAfter: '8.00', id: 'R-1' }),
   ])
   const rows = await rowsOf(ground)
   assert.deepEqual(
@@ -135,6 +135,30 @@ test('R37: equal rows of a day are two, with the same balance after them one tha
   )
   assert.equal(new Set(rows.map(({ id }) => id)).size, 5)
 })
+
+test('R37: a payment, its refund and the same payment again are three rows, where the bank tells them apart', async () => {
+  await using ground = await makeGround()
+  const login = await adopt(ground, 'twins')
+  const query = await queryFor(ground, login)
+  const read = async (rows: BankRow[]) => {
+    plant(ground, rows)
+    ground.clock.ms += 12 * hourMs + 1
+    return (await walk(ground.adapter, query)).rows.map(({ id, amount }) => ({ id, amount }))
+  }
+  const [again, refund, first] = ['-10.00', '10.00', '-10.00'].map((amount, at) =>
+    row({ amount, id: `R-${at}`, balanceAfter: amount === '10.00' ? '100.00' : '90.00' }),
+  )
+  assert.ok(again !== undefined && refund !== undefined && first !== undefined)
+  const before = await read([refund, first])
+  const after = await read([again, refund, first])
+  assert.deepEqual(after.map(({ amount }) => amount).toSorted(), ['-10.00', '-10.00', '10.00'])
+  assert.equal(new Set(after.map(({ id }) => id)).size, 3)
+  assert.ok(before.every(({ id }) => after.some((one) => one.id === id)))
+  assert.deepEqual((await read([again, again, refund, first])).toSorted(byId), after.toSorted(byId))
+})
+
+const byId = (one: { readonly id: string }, other: { readonly id: string }) =>
+  one.id < other.id ? -1 : 1
 
 test('R37: equal rows that differ in code, note, date or reference keep their ids in every order of the bank', async () => {
   await using ground = await makeGround()
