@@ -45,7 +45,7 @@ Tributary runs in sandbox mode: made-up people at emulated providers, no other s
 A file \`.env\` in the working directory of the start is read too, one \`NAME=value\` per line. The environment takes
 precedence, and the start says that the file was read. The command \`tributary\` reads the file in its own working
 directory, or else the one in the clone. Quote a value that begins or ends with a space or contains a \`#\`; a line that is neither a
-variable nor a comment stops the start. Set mode 0600 on a file with secrets: wider permissions are a warning. Under
+variable nor a comment stops the start, and so does a \`.env\` that is no regular file. Set mode 0600 on a file with secrets: wider permissions are a warning. Under
 \`NODE_ENV=test\` no file is read.`
 
 const personalRows = personalVariables.map(

@@ -65,6 +65,15 @@ test('every line of a person stays, set variables too, and a value is read back 
   assert.equal(readFileSync(path, 'utf8'), after)
 })
 
+test('a value of blanks alone counts as not set, and the line after it as set', async (t) => {
+  const folder = makeFolder(t)
+  const path = join(folder, '.env')
+  writeFileSync(path, 'UP_TOKEN= \nSANDBOX=false\n', { mode: 0o600 })
+  const { names } = await addToSettingsFile(folder, new Map([...live, ['UP_TOKEN', 'up:x']]))
+  assert.deepEqual(names, ['UP_TOKEN'])
+  assert.deepEqual(readEnvironmentFile(folder)?.variables, { UP_TOKEN: 'up:x', SANDBOX: 'false' })
+})
+
 test('a file that others can read loses that permission', async (t) => {
   const folder = makeFolder(t)
   const path = join(folder, '.env')

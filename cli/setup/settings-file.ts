@@ -8,6 +8,7 @@ import { constants } from 'node:fs'
 import { type FileHandle, open, rename, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isDeepStrictEqual, parseEnv } from 'node:util'
+import { parseVariables } from '#src/settings/environment-file.ts'
 import { Refusal } from '../server.ts'
 
 export interface Written {
@@ -40,7 +41,7 @@ export async function addToSettingsFile(
   const file = await openDraft(draft, path, names)
   try {
     const found = await readIfThere(path)
-    const set = parseEnv(found?.text ?? '')
+    const set = parseVariables(found?.text ?? '')
     const isSet = (name: string) => (set[name] ?? '').trim() !== ''
     const stale = [...replacements].filter(([name, value]) => isSet(name) && set[name] !== value)
     const missing = [...additions, ...replacements].filter(([name]) => !isSet(name))
@@ -52,7 +53,7 @@ export async function addToSettingsFile(
     }
     const text = extend(replaceLines(found?.text ?? '', stale), missing)
     const wanted = { ...set, ...Object.fromEntries([...stale, ...missing]) }
-    if (!isDeepStrictEqual({ ...parseEnv(text) }, wanted)) throw unreadable(path, names)
+    if (!isDeepStrictEqual({ ...parseVariables(text) }, wanted)) throw unreadable(path, names)
     await file.writeFile(text)
     if (found !== null && process.getuid?.() === 0) await file.chown(found.uid, found.gid)
     await file.sync()

@@ -1,5 +1,6 @@
 /** The file `.env`: what is read from it, what overrides it, and what is refused instead of being ignored. */
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -63,10 +64,36 @@ for (const [line, words] of [
   })
 }
 
-test('a file that exists but cannot be read is an error, not treated as missing', async (t) => {
+test('a blank other than space and tab before a value is named, because the runtime ignores such a line', async (t) => {
+  const words = /line 2: has a blank that is neither a space nor a tab, such as U\+00A0 or U\+FEFF/
+  for (const blank of ['\u00a0', '\ufeff', '\u2003', '\f', '\v', '\u2028']) {
+    const assignments = ['@SIGN_UP=closed', 'SIGN_UP@=closed', 'SIGN_UP=@closed', '@', '@# a']
+    for (const line of [...assignments, 'export@SIGN_UP=closed', '@export SIGN_UP=closed']) {
+      const text = `PORT=1\n${line.replace('@', blank)}\nHOST=::1\n`
+      const folder = await makeFolder(t, text)
+      assert.throws(() => readEnvironmentFile(folder), words, JSON.stringify(text))
+    }
+  }
+  const tab = await makeFolder(t, 'PORT=1\nexport\tSIGN_UP=closed\n')
+  assert.throws(() => readEnvironmentFile(tab), /line 2: is neither NAME=value nor a comment/)
+})
+
+test('a value of blanks alone is empty and does not take the next line for itself', async (t) => {
+  const text = 'SMTP_URL= \nSIGN_UP=closed\nREDIS_URL=\t \r\n\r\nPORT=1\n'
+  const expected = { SMTP_URL: '', SIGN_UP: 'closed', REDIS_URL: '', PORT: '1' }
+  assert.deepEqual(readEnvironmentFile(await makeFolder(t, text))?.variables, expected)
+})
+
+test('what is no regular file is an error at once: a folder, and a pipe that nobody writes to', async (t) => {
   const folder = await makeFolder(t)
   await mkdir(join(folder, '.env'))
-  assert.throws(() => readEnvironmentFile(folder), /exists but cannot be read \(EISDIR\)/)
+  assert.throws(
+    () => readEnvironmentFile(folder),
+    /\.env is not a regular file: write the settings/,
+  )
+  const other = await makeFolder(t)
+  execFileSync('mkfifo', [join(other, '.env')])
+  assert.throws(() => readEnvironmentFile(other), /\.env is not a regular file/)
 })
 
 test('the environment overrides the file, with empty variables too; variables from the file are listed by name', async (t) => {

@@ -3,7 +3,7 @@
  * refuses lines that the runtime would silently ignore; a value is never part of a message, since it may be a
  * secret.
  */
-import { readFileSync, statSync } from 'node:fs'
+import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 
@@ -40,7 +40,7 @@ export function readEnvironmentFile(folder: string): EnvironmentFile | null {
     throw new EnvironmentFileError(`${path}, line ${problem + 1}: ${words}`)
   }
   const variables: Record<string, string> = {}
-  for (const [name, value] of Object.entries(parseEnv(lines.join('\n')))) {
+  for (const [name, value] of Object.entries(parseVariables(lines.join('\n')))) {
     if (value !== undefined) variables[name] = value
   }
   const bits = found.mode & 0o777
@@ -53,11 +53,23 @@ export function readEnvironmentFile(folder: string): EnvironmentFile | null {
   }
 }
 
-function readIfThere(path: string): { readonly text: string; readonly mode: number } | null {
+/** What the runtime reads, except that it takes the next line for a value of blanks alone. */
+export function parseVariables(text: string): NodeJS.Dict<string> {
+  return parseEnv(text.replace(/=[ \t]+$/gm, '='))
+}
+
+interface Found {
+  readonly text: string
+  readonly mode: number
+}
+
+function readIfThere(path: string): Found | null {
+  // Without O_NONBLOCK, which Windows lacks, a named pipe would be waited for without an end.
+  const { O_RDONLY, O_NONBLOCK = 0 } = constants
+  let file: number | null = null
   try {
-    const { mode, size } = statSync(path)
-    if (size > maxBytes) throw new EnvironmentFileError(`${path} is far too large for settings`)
-    return { text: readFileSync(path, 'utf8'), mode }
+    file = openSync(path, O_RDONLY | O_NONBLOCK)
+    return readOpened(file, path)
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : null
     if (code === 'ENOENT' || code === 'ENOTDIR') return null
@@ -66,23 +78,41 @@ function readIfThere(path: string): { readonly text: string; readonly mode: numb
       `${path} exists but cannot be read (${code}): make it readable for the user that runs this, or move it elsewhere`,
       { cause: error },
     )
+  } finally {
+    if (file !== null) closeSync(file)
   }
 }
 
-const blank = /^\s*(?:#.*)?$/
-const assignment = /^\s*(?:export\s+)?[A-Za-z_]\w*\s*=(.*)$/
-const quoted = /^\s*(?:"[^"]*"|'[^']*'|`[^`]*`)\s*(?:\s#.*)?$/
+function readOpened(file: number, path: string): Found {
+  const stats = fstatSync(file)
+  if (!stats.isFile()) {
+    throw new EnvironmentFileError(
+      `${path} is not a regular file: write the settings into one of that name, or move it elsewhere`,
+    )
+  }
+  if (stats.size > maxBytes) throw new EnvironmentFileError(`${path} is far too large for settings`)
+  return { text: readFileSync(file, 'utf8'), mode: stats.mode }
+}
+
+/** Up to the value. */
+const head = /^\s*(?:export\s+)?\w*\s*=?\s*/
+const blank = /^[ \t]*(?:#.*)?$/
+const assignment = /^[ \t]*(?:export [ \t]*)?[A-Za-z_]\w*[ \t]*=(.*)$/
+const quoted = /^[ \t]*(?:"[^"]*"|'[^']*'|`[^`]*`)[ \t]*(?:[ \t]#.*)?$/
 /** A `#` directly after a character would cut the value off there. */
-const plain = /^\s*(?:[^\s#"'`][^#]*)?(?:\s#.*)?$/
+const plain = /^[ \t]*(?:[^\s#"'`][^#]*)?(?:[ \t]#.*)?$/
 
 /** What is wrong with the line; null when nothing is. */
 function judgeLine(line: string): string | null {
   if (blank.test(line)) return null
+  // The runtime would take it for a part of the name.
+  if (/[^\S \t]/.test(head.exec(line)?.[0] ?? ''))
+    return 'has a blank that is neither a space nor a tab, such as U+00A0 or U+FEFF; take it away'
   const value = assignment.exec(line)?.[1]
   if (value === undefined) return 'is neither NAME=value nor a comment (#)'
   if (line.includes('\0')) return 'has a NUL character'
   if (quoted.test(value) || plain.test(value)) return null
-  if (/^\s*["'`]/.test(value))
+  if (/^[ \t]*["'`]/.test(value))
     return 'the value must end on its line with the quote that it begins with'
   return 'a value with # in it must be quoted'
 }
