@@ -13,12 +13,13 @@ import type { LedgerMonth, MonthNumber } from '#store/ports/ledgers.ts'
 import type { ClaimedSync } from '#store/ports/syncs.ts'
 import { contentVersions } from './event-objects.ts'
 import { notConfigured, SyncError } from './failure.ts'
+import { divideByReading, markRead } from './first-reading.ts'
 import { firstDayOf, monthOf } from './months.ts'
 import { collectNews, type RowChanges } from './news.ts'
 import type { SyncOptions } from './options.ts'
 import { collectPending, type PendingNews, wantsPending } from './pending-news.ts'
-import { readSyncRows } from './read-rows.ts'
-import { isReadingRows, lookBackFrom } from './schedule.ts'
+import { type RowTakers, readSyncRows } from './read-rows.ts'
+import { firstLookBackFrom, isReadingRows, lookBackFrom } from './schedule.ts'
 import { findSyncTarget, type SyncTarget } from './target.ts'
 
 /** What a run found. */
@@ -95,35 +96,38 @@ async function findRows(
   const readAt = options.clock.now()
   const from = lookBackFrom(readAt, sync, factsOf(sync.provider).laterLookBackDays)
   const months = await options.store.ledgers.read(accountIds)
-  const collector = collectNews({
-    key,
-    accountIds,
-    months,
-    contentVersion:
-      adapter.category === 'banking' ? contentVersions.transactions : contentVersions.trades,
-  })
+  const contentVersion =
+    adapter.category === 'banking' ? contentVersions.transactions : contentVersions.trades
+  const collector = collectNews({ key, accountIds, months, contentVersion })
   const pending = adapter.category === 'banking' ? await openPending(options, target, readAt) : null
-  const unread = await inBackground(options.guard, { sync, target, signal }, (call) =>
-    readSyncRows({ adapter, ...target }, { from, now: readAt }, call, {
-      row: (row) => collector.take(row),
-      ...(pending === null ? {} : { pending: (row) => pending.take(row) }),
-    }),
-  )
+  const takers: RowTakers = {
+    row: (row) => collector.take(row),
+    ...(pending === null ? {} : { pending: (row) => pending.take(row) }),
+  }
+  const unread: AccountId[] = []
+  await inBackground(options.guard, { sync, target, signal }, async (call) => {
+    const since = { usual: from, first: firstLookBackFrom(readAt) }
+    for (const one of divideByReading(accounts, months, since)) {
+      const source = { adapter, ...target, accounts: one.accounts }
+      unread.push(...(await readSyncRows(source, { from: one.from, now: readAt }, call, takers)))
+    }
+  })
   const readFrom = monthOf(zone.dayOf(toMicros(from)))
   const news = await collector.close(readFrom, unread)
   const keepFrom = Math.min(readFrom, newestOf([...months, ...news.months]) ?? readFrom) - 1
   const kept = toMillis(zone.startOfDay(firstDayOf(keepFrom)))
+  const readIds = accountIds.filter((id) => !unread.includes(id))
+  const marks = markRead(readIds, [...months, ...news.months], { keepFrom, contentVersion })
   return {
     kind: 'rows',
-    news,
+    news: { ...news, months: [...news.months, ...marks] },
     pending: pending?.close(unread) ?? null,
     key,
     readAt,
     ledgerFrom: Math.max(sync.ledgerFrom ?? from, kept),
     keepFrom,
-    outdated: accountIds.filter(
-      (id) =>
-        !unread.includes(id) && months.some((one) => one.accountId === id && one.month < keepFrom),
+    outdated: readIds.filter((id) =>
+      months.some((one) => one.accountId === id && one.month < keepFrom),
     ),
     unread,
   }

@@ -116,11 +116,14 @@ export function lookBackFrom(
   { rowsReadAt, ledgerFrom }: RowsKnown,
   laterDays = lookBackDays,
 ): number {
-  if (ledgerFrom === null) return now - lookBackDays * dayMs
+  if (ledgerFrom === null) return firstLookBackFrom(now)
   const usual = now - laterDays * dayMs
   const late = rowsReadAt === null ? usual : rowsReadAt - lateDays * dayMs
   return Math.max(Math.min(usual, late), ledgerFrom, yearsBefore(now))
 }
+
+/** The instant from which a first sync reads rows. */
+export const firstLookBackFrom = (now: number): number => now - lookBackDays * dayMs
 
 function yearsBefore(now: number): number {
   const at = Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO('UTC')
