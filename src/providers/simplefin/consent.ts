@@ -98,6 +98,8 @@ function isSameServer({ secret }: Login, { origin, path }: AccessUrl): boolean {
   return url !== null && url.origin === origin && url.pathname.replace(/\/+$/, '') === path
 }
 
+const bankUnread = 'the server could not read this bank'
+
 const frame = {
   isPersonal: true,
   ifNothing:
@@ -174,7 +176,7 @@ function demandConnection(
 ): void {
   const trouble = set.connectionTroubles.get(upstreamId)
   if (trouble === 'sign_in') throw lost('invalidated', bankWaits, false)
-  if (trouble !== undefined) throw unavailable('the server could not read this bank')
+  if (trouble !== undefined) throw unavailable(bankUnread)
   if (!set.connections.some(({ conn_id }) => conn_id === upstreamId)) {
     throw lost('invalidated', consentGone, false)
   }
@@ -191,17 +193,21 @@ export async function confirmEmpty(
   demandConnection(set, connection)
   for (const account of asked?.accounts ?? []) {
     findAccount(set, connection, account)
-    demandWhole(set, account)
+    demandWhole(set, connection, account)
   }
 }
 
 /**
- * Checks an account without rows. @throws UpstreamError `preparing` where the server has not read them yet.
+ * Checks an account without rows in this answer. Of a bank that waits for a sign-in the others keep coming.
+ * @throws UpstreamError `preparing` where the server has not read them yet, `unavailable` where it could not
+ *   read the bank.
  */
 export function demandWhole(
   set: AccountSet,
+  connection: Pick<ConnectionRef, 'upstreamId'>,
   { upstreamId, name }: { readonly upstreamId: string; readonly name: string },
 ): void {
+  if (set.connectionTroubles.get(connection.upstreamId) === 'failed') throw unavailable(bankUnread)
   if (set.accountTroubles.get(upstreamId) !== 'incomplete') return
   const detail = 'the server has not read all rows of this account yet'
   throw new UpstreamError('simplefin', { kind: 'preparing', detail, of: name })

@@ -82,9 +82,9 @@ export function makeTransactionReader(reach: Reach): RowReader<TransactionPage> 
     const accounts = query.accounts.map(
       (account) => [account, findAccount(set, query.connection, account)] as const,
     )
-    // Reading R20b: the newest window tells by account whether its rows are there.
-    for (const [ref, { transactions }] of place.until === null ? accounts : []) {
-      if ((transactions?.length ?? 0) === 0) demandWhole(set, ref)
+    // Reading R20b: each window tells by account and bank whether its rows are there.
+    for (const [ref, { transactions }] of accounts) {
+      if ((transactions?.length ?? 0) === 0) demandWhole(set, query.connection, ref)
     }
     const rows = await identifyRows(accounts, bounds)
     const times = accounts.map(([, account]) => balanceTime(account, readAt))

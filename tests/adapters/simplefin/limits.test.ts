@@ -203,6 +203,54 @@ test('R20b: an account whose rows the server has not read yet is not ready, besi
   assert.equal(failure.of, savings.name)
 })
 
+const old = {
+  from: toMicros(startOfTests - 80 * dayMs),
+  to: toMicros(startOfTests - 50 * dayMs),
+}
+const unread: readonly (readonly [string, string])[] = [
+  ['act.missingdata', 'preparing'],
+  ['con.failed', 'unavailable'],
+]
+
+for (const [code, kind] of unread) {
+  test(`R20b: an account without rows and with ${code} fails beside others as it fails alone, in every window`, async () => {
+    await using ground = await makeGround()
+    const bank = bankOf(ground, 'healthy')
+    const quiet = accountOf(ground, 'healthy', 1)
+    quiet.rows = []
+    for (const [name, window] of [['newest', {}] as const, ['old', { window: old }] as const]) {
+      const query = queryFor(ground, 'healthy', window)
+      const alone = { ...query, accounts: query.accounts.slice(1, 2), scoped: true }
+      const ready = { ...query, accounts: query.accounts.slice(0, 1), scoped: true }
+      assert.ok((await walk(ground.adapter, query)).rows.length > 0)
+      if (code.startsWith('con.')) bank.trouble = code
+      else quiet.trouble = code
+      ground.clock.ms += 3_600_001
+      assert.ok((await walk(ground.adapter, ready)).rows.length > 0)
+      assert.equal((await failureOf(walk(ground.adapter, query))).kind, kind, name)
+      const { login, connection, accounts } = alone
+      const asked = { what: 'transactions', accounts } as const
+      const ofAlone = walk(ground.adapter, alone).then(() =>
+        ground.adapter.confirmEmpty(login, connection, call, asked),
+      )
+      assert.equal((await failureOf(ofAlone)).kind, kind, name)
+      delete bank.trouble
+      delete quiet.trouble
+      ground.clock.ms += 3_600_001
+    }
+  })
+}
+
+test('R20b: rows of a bank that waits for a sign-in are shown also where one of its accounts has none', async () => {
+  await using ground = await makeGround()
+  accountOf(ground, 'healthy', 1).rows = []
+  bankOf(ground, 'healthy').trouble = 'con.auth'
+  for (const window of [{}, { window: old }]) {
+    const { rows } = await walk(ground.adapter, queryFor(ground, 'healthy', window))
+    assert.ok(rows.length > 0)
+  }
+})
+
 test('an account that the server does not list any more may have moved; only banks that work are alive', async () => {
   await using ground = await makeGround()
   const query = queryFor(ground, 'healthy')
