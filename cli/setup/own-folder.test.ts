@@ -1,10 +1,18 @@
 /** Which folders setup takes for the user's own. */
 import assert from 'node:assert/strict'
-import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { demandOwnFolder, isOurs } from './own-folder.ts'
+import { demandOwnFolder, isOurs, isPrivateGroup } from './own-folder.ts'
 
 function makeFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'tributary-own-'))
@@ -36,15 +44,39 @@ test('a folder that others may write is refused by its name, also above, and als
   }
 })
 
+test('an .env that another user may write is refused by its name, and one of this user is taken', (t) => {
+  const folder = join(makeFolder(t), 'inner')
+  const file = join(folder, '.env')
+  writeFileSync(file, 'SANDBOX=false\n')
+  for (const mode of [0o600, 0o644]) {
+    chmodSync(file, mode)
+    demandOwnFolder(folder)
+  }
+  chmodSync(file, 0o666)
+  const words =
+    /\.env \(owner \d+, group \d+, mode 0666\) may be written by another user, who could choose/
+  assert.throws(() => demandOwnFolder(folder), words)
+})
+
+test('an .env of another user in a folder of root is refused by its name', {
+  skip: process.getuid?.() !== 0 && 'only root may give a file away',
+}, (t) => {
+  const folder = join(makeFolder(t), 'inner')
+  writeFileSync(join(folder, '.env'), 'SANDBOX=false\n', { mode: 0o600 })
+  chownSync(join(folder, '.env'), 1235, 1235)
+  assert.throws(() => demandOwnFolder(folder), /\.env \(owner 1235, group 1235, mode 0600\) may be/)
+})
+
 test('a folder is ours by its owner, its group and its mode, and the sticky bit counts above alone', () => {
-  const me = { user: 1000, group: 100, isItself: true }
-  const root = { user: 0, group: 0, isItself: true }
+  const isPrivate = (group: number) => group === 0 || group === 1000
+  const me = { user: 1000, isItself: true, isPrivate }
+  const root = { user: 0, isItself: true, isPrivate: (group: number) => group === 0 }
   for (const [uid, gid, mode, whose, expected] of [
     [1000, 100, 0o755, me, true],
-    [1000, 100, 0o775, me, true],
-    [1000, 200, 0o775, me, false],
+    [1000, 1000, 0o775, me, true],
+    [1000, 100, 0o775, me, false],
     [0, 0, 0o775, me, true],
-    [1001, 100, 0o700, me, false],
+    [1001, 1000, 0o700, me, false],
     [0, 0, 0o755, root, true],
     [1000, 100, 0o700, root, false],
     [0, 100, 0o775, root, false],
@@ -54,5 +86,36 @@ test('a folder is ours by its owner, its group and its mode, and the sticky bit 
     [1000, 0, 0o1777, { ...root, isItself: false }, false],
   ] as const) {
     assert.equal(isOurs({ uid, gid, mode }, whose), expected, `${uid} ${gid} ${mode.toString(8)}`)
+  }
+})
+
+test('a group that others are in too is not taken for a user’s own, even as the first group of this user', () => {
+  const users = [
+    ['root', 'x', '0', '0'],
+    ['emma', 'x', '1000', '1000'],
+    ['mia', 'x', '1001', '1002'],
+    ['noah', 'x', '1002', '1002'],
+  ]
+  const groups = [
+    ['root', 'x', '0', 'root'],
+    ['users', 'x', '100', ''],
+    ['emma', 'x', '1000', 'emma,root'],
+    ['mia', 'x', '1001', 'noah'],
+    ['noah', 'x', '1002', ''],
+    ['elsewhere', 'x', '1003', 'unknown'],
+    [''],
+  ]
+  for (const [user, group, expected] of [
+    [1000, 1000, true],
+    [1000, 0, true],
+    [1000, 100, false],
+    [1001, 1001, false],
+    [1002, 1002, false],
+    [1003, 1003, false],
+    [1004, 1004, true],
+    [0, 0, true],
+    [0, 1000, false],
+  ] as const) {
+    assert.equal(isPrivateGroup(group, { user, users, groups }), expected, `${user} ${group}`)
   }
 })

@@ -288,7 +288,7 @@ test('.env that is a directory or says SANDBOX=true, and a data directory that i
   const { folder, setUp } = makeFolder(t)
   mkdirSync(join(folder, '.env'))
   const directory = await setUp(['--email', email])
-  assert.match(directory.err, /^tributary: .*\.env exists but cannot be read \(EISDIR\)[^\n]*\n$/)
+  assert.match(directory.err, /^tributary: .*\.env is not a regular file[^\n]*\n$/)
   rmSync(join(folder, '.env'), { recursive: true })
   writeFileSync(join(folder, '.env'), 'SANDBOX=true\n', { mode: 0o600 })
   const made = await setUp(['--email', email])
