@@ -103,6 +103,9 @@ export function openWindows(options: {
         return (await readWindow(ask)) as Window<RowOf<Page>>
       })
     },
+    /** True where a window of the query that ended at `offset` was shown, and can be continued. */
+    hasShown: async (name: string, offset: number) =>
+      (await anchors.load(name, 0))?.marks.has(offset) === true,
     close: () => place.own.clear(),
   }
 }

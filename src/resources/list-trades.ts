@@ -11,6 +11,7 @@ import { readDateWindow } from './date-window.ts'
 import type { ReadContext, ReadOptions, ReadResult } from './read-context.ts'
 import { type RowsBody, readRows } from './read-rows.ts'
 import { findReadTarget, type Target } from './target.ts'
+import { filledBeforeMidnight } from './tool-range.ts'
 
 export type TradesQuery = z.output<typeof listTrades.query>
 
@@ -20,11 +21,15 @@ export function makeListTrades(options: ReadOptions) {
     const rules = { zone, now: options.clock.now(), defaultDays: null, maxYears: null }
     const window = readDateWindow(query, rules)
     const { connectionId, accountId, accountIds, from, to, limit, offset } = query
+    const maxDays = listTrades.tool?.maxDays ?? 0
+    const formerFrom = filledBeforeMidnight({ from, to }, { ...rules, maxDays })
+    const chosen = toNames(accountIds ?? accountId)
     return readRows<TradePage>(
       { options, context },
       {
         operation: listTrades,
-        identity: [toNames(accountIds ?? accountId), from, to],
+        identity: [chosen, from, to],
+        formerIdentity: formerFrom === undefined ? null : [chosen, formerFrom, to],
         offset,
         limit,
         pageCap: () => null,

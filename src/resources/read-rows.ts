@@ -18,6 +18,8 @@ export interface RowsRequest<Page extends RowPage<unknown>> {
   readonly operation: Pick<Operation, 'name' | 'cacheSeconds' | 'totalWhileMore'>
   /** The query as the caller wrote it, without limit and offset: windows of equal text share their pages. */
   readonly identity: readonly (string | undefined)[]
+  /** What the same question was before a date changed that was filled in; its windows go on under it. */
+  readonly formerIdentity?: readonly (string | undefined)[] | null
   readonly offset: number
   readonly limit: number
   readonly pageCap: (target: Target) => number | null
@@ -70,15 +72,25 @@ async function readWindow<Page extends RowPage<unknown>>({
   target,
   call,
 }: WindowQuestion<Page>): Promise<Window<RowOf<Page>>> {
-  const { offset, limit, operation, identity } = request
+  const { windows } = options
+  const { offset, limit, operation, identity, formerIdentity = null } = request
   const { userId, epoch, timezone, reach } = context.caller
-  const asked = [operation.name, userId, target.connection.id, identity.map((part) => part ?? null)]
-  // Reading R43: what a narrow caller may see has snapshots of its own.
-  const parts = reach === undefined ? asked : [...asked, reach.name]
-  return options.windows.read({
+  const nameOf = (texts: RowsRequest<Page>['identity']) => {
+    const asked = [operation.name, userId, target.connection.id, texts.map((text) => text ?? null)]
+    // Reading R43: what a narrow caller may see has snapshots of its own.
+    const all = reach === undefined ? asked : [...asked, reach.name]
+    return createHash('sha256').update(JSON.stringify(all)).digest('base64')
+  }
+  const name = nameOf(identity)
+  const former = formerIdentity === null || offset === 0 ? null : nameOf(formerIdentity)
+  const isFormer =
+    former !== null &&
+    !(await windows.hasShown(name, offset)) &&
+    (await windows.hasShown(former, offset))
+  const window = await windows.read({
     source: await request.toSource(target),
     owner: userId,
-    name: createHash('sha256').update(JSON.stringify(parts)).digest('base64'),
+    name: isFormer ? former : name,
     epoch,
     zoneAndAccounts: JSON.stringify([
       timezone,
@@ -93,6 +105,8 @@ async function readWindow<Page extends RowPage<unknown>>({
     confirmEnd: () => request.confirmEmpty(target, call),
     onListChanged: () => options.store.users.outdate(userId),
   })
+  // A walk that begins today must not meet a window of the one before.
+  return isFormer ? { ...window, staleAt: 0 } : window
 }
 
 /**

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { ApiError } from '#contract/errors.ts'
 import { getZone } from '#kernel/time.ts'
 import { type DateParameters, readDateWindow } from './date-window.ts'
-import { readToolRange } from './tool-range.ts'
+import { filledBeforeMidnight, readToolRange } from './tool-range.ts'
 
 const sydney = getZone('Australia/Sydney')
 /** 13:00 of 2026-11-21 in Sydney. */
@@ -99,5 +99,21 @@ test('to alone near the year 0000 begins where the calendar does: a bound that w
   ]) {
     const window = readDateWindow(range(undefined, to), rules)
     assert.ok(window.from !== null && window.to !== null && window.from <= window.to, to)
+  }
+})
+
+test('R30: after midnight the first day that was filled in before it is known for some hours', () => {
+  const hour = 3_600_000
+  /** 22 November 2026 in Sydney begins. */
+  const midnight = Date.parse('2026-11-21T13:00:00Z')
+  const at = (ms: number, given: DateParameters) =>
+    filledBeforeMidnight(given, { maxDays: 366, zone: sydney, now: midnight + ms })
+  const filled = { from: '2025-11-21' }
+  assert.equal(at(0, filled), '2025-11-20')
+  assert.equal(at(5 * hour, filled), '2025-11-20')
+  assert.equal(at(6 * hour, filled), undefined)
+  assert.equal(at(-1, { from: '2025-11-20' }), undefined)
+  for (const given of [{}, { from: '2025-11-20' }, { ...filled, to: '2026-01-01' }]) {
+    assert.equal(at(hour, given), undefined)
   }
 })

@@ -49,6 +49,22 @@ export function readToolRange(
   return toTexts(given.from, given.to)
 }
 
+/** No walk that began before midnight goes on for so long. */
+const longestWalkMs = 6 * 3_600_000
+
+/**
+ * The `from` that the rule above filled in before midnight of the person's zone, while a walk that began then
+ * may go on; undefined when there is none, or `from` was not filled in.
+ */
+export function filledBeforeMidnight(
+  { from, to }: DateParameters,
+  { maxDays, zone, now }: RangeRules,
+): string | undefined {
+  const filledAt = (at: Millis) => addDays(zone.dayOf(toMicros(at)), -maxDays)
+  const before = filledAt(now - longestWalkMs)
+  return to === undefined && from === filledAt(now) && before !== from ? before : undefined
+}
+
 export interface RangeRules {
   readonly maxDays: number
   readonly zone: Zone

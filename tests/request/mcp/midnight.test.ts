@@ -1,0 +1,79 @@
+/** An agent’s list of trades without dates, walked over midnight of the person’s zone (reading R30). */
+import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { getZone, toMicros, toMillis } from '#kernel/time.ts'
+import { callTool } from '#tests/support/agent.ts'
+import { activity, linkBroker } from '#tests/support/broker.ts'
+import { type Service, startService } from '#tests/support/service.ts'
+
+let service: Service
+before(async () => {
+  service = await startService()
+})
+after(() => service.close())
+
+const day = 86_400_000
+
+/** Moves the clock to this time before the next midnight of the zone. */
+function moveBeforeMidnight(zoneName: string, ms: number): void {
+  const { clock } = service
+  const zone = getZone(zoneName)
+  const today = zone.dayOf(toMicros(clock.now()))
+  const end = toMillis(zone.endOfDay(today))
+  const left = end - clock.now() - ms
+  clock.advance(left > 0 ? left : left + day)
+}
+
+/** Twelve trades, and what a walk in pages of five shows. */
+async function plant() {
+  const user = await service.createUser()
+  const row = await service.app.store.users.find(user.id)
+  moveBeforeMidnight(row?.timezone ?? 'Australia/Sydney', 120_000)
+  const { clock } = service
+  const start = clock.now() - 10 * day
+  const activities = Array.from({ length: 12 }, (_, index) =>
+    activity({
+      description: `trade ${index}`,
+      tradeDate: new Date(start - index * day).toISOString(),
+    }),
+  )
+  const broker = await linkBroker(service, user, [{ activities }])
+  const [account] = broker.upstream
+  assert(account !== undefined)
+  async function read(offset: number): Promise<string[]> {
+    const args = { connectionId: broker.connection.id, limit: 5, offset }
+    const { result, text } = await callTool(service, user, 'list_trades', args)
+    assert.equal(result.isError, undefined, text)
+    return result.structuredContent.data.map((one: { description: string }) => one.description)
+  }
+  return { account, read }
+}
+
+const names = (from: number, to: number) =>
+  Array.from({ length: to - from }, (_, index) => `trade ${from + index}`)
+
+test('R30: a walk over midnight shows each trade once, though one vanished or arrived meanwhile', async () => {
+  for (const change of ['vanishes', 'arrives']) {
+    const { account, read } = await plant()
+    assert.deepEqual(await read(0), names(0, 5))
+    if (change === 'vanishes') account.activities.splice(1, 1)
+    else {
+      const tradeDate = new Date(service.clock.now() - day).toISOString()
+      account.activities.unshift(activity({ description: 'new', tradeDate }))
+    }
+    service.clock.advance(240_000)
+    assert.deepEqual(await read(5), names(5, 10), change)
+    assert.deepEqual(await read(10), names(10, 12), change)
+  }
+})
+
+test('R30: a walk that begins after midnight meets no window of the one before', async () => {
+  const { account, read } = await plant()
+  await read(0)
+  account.activities.splice(1, 1)
+  service.clock.advance(240_000)
+  assert.deepEqual(await read(5), names(5, 10))
+  assert.deepEqual(await read(0), ['trade 0', ...names(2, 6)])
+  assert.deepEqual(await read(5), names(6, 11))
+  assert.deepEqual(await read(10), ['trade 11'])
+})
