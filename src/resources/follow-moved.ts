@@ -1,7 +1,8 @@
 /**
  * Handles a known account that its provider no longer has: it may have moved to another id, or left its
  * connection. The connection's accounts are refreshed, once, and the request runs again with the current
- * ones.
+ * ones. A connection without accounts is refreshed first: its accounts may not have been there when it was
+ * linked, and nothing that is read for no account tells of them.
  */
 import { UpstreamError } from '#providers/failure.ts'
 import type { CallContext } from '#providers/port.ts'
@@ -21,12 +22,16 @@ export async function followMoved<Result>(
   { options, target, find, call }: Followed,
   read: (target: Target) => Promise<Result>,
 ): Promise<Result> {
+  const refresh = async () => {
+    await options.refreshAccounts(target.connection.id, call)
+    return find()
+  }
+  if (target.accounts.length === 0) return read(await refresh())
   try {
     return await read(target)
   } catch (error) {
     if (!(error instanceof UpstreamError) || error.failure.kind !== 'account_gone') throw error
-    await options.refreshAccounts(target.connection.id, call)
-    const current = await find()
+    const current = await refresh()
     const before = target.accounts.map((account) => account.upstreamId).join()
     if (current.accounts.map((account) => account.upstreamId).join() === before) throw error
     return read(current)

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Caller } from '#auth/caller.ts'
 import { listTransactions } from '#contract/operations.ts'
+import { type AccountId, newId } from '#kernel/ids.ts'
 import { getZone, toMicros } from '#kernel/time.ts'
 import { openWindows } from '#paging/windows.ts'
 import type { RowPage, RowReader, RowsQuery } from '#providers/port.ts'
@@ -59,7 +60,7 @@ function makeWorld(pageCount: number, rowsPerPage: number) {
     provider: 'fiskil',
     login: { id: 'l' },
     connection: { id: 'c', status: 'active' },
-    accounts: [],
+    accounts: [{ id: newId<AccountId>(), upstreamId: 'a', name: 'A', currency: 'AUD' }],
   } as unknown as Target
   const query = { window: { from: null, to: null }, zone: getZone('UTC') } as unknown as RowsQuery
   const window = async (offset: number, limit: number) => {
