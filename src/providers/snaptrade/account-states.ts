@@ -1,10 +1,11 @@
 /**
  * What SnapTrade says of each account: whether it is open, and whether its data are ready and shared. Of a
- * login it is asked at most once a minute where one account among several is empty (reading R20b).
+ * login it is asked at most once a minute where one account among several is empty (reading R20b), and again
+ * about an account that it did not name.
  */
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '#kernel/time.ts'
-import type { CallContext, Login } from '../port.ts'
+import type { AccountRef, CallContext, Login } from '../port.ts'
 import type { SnapTradeClient } from './client.ts'
 import type { Asker } from './keys.ts'
 import { type WireAccount, WireAccounts } from './wire.ts'
@@ -15,10 +16,16 @@ export type AccountState = Pick<
   'id' | 'brokerage_authorization' | 'status' | 'is_paper' | 'sync_status'
 >
 
+export interface StatesAsked {
+  readonly maxAgeMs: number
+  /** What was known before is not used where it lacks one of them: it may be new. */
+  readonly accounts: readonly AccountRef[]
+}
+
 export interface AccountStates {
-  /** @param maxAgeMs 0: what was known before is not used. */
+  /** @param asked with `maxAgeMs` 0 what was known before is not used. */
   list(
-    given: { readonly login: Login; readonly asker: Asker; readonly maxAgeMs: number },
+    asked: StatesAsked & { readonly login: Login; readonly asker: Asker },
     call: CallContext,
   ): Promise<readonly AccountState[]>
 }
@@ -42,14 +49,15 @@ export function makeAccountStates(client: SnapTradeClient, clock: Clock): Accoun
   }
 
   return {
-    async list({ login, asker, maxAgeMs }, call) {
+    async list({ login, asker, maxAgeMs, accounts }, call) {
       // New credentials may see other accounts.
       const key = `${login.id} ${login.version}`
       // Accounts are read at once; a failure goes to the caller that asked, and the next one asks again.
       if (maxAgeMs > 0) await inProgress.get(key)?.catch(() => undefined)
       const known = recent.get(key)
       const age = known === undefined ? Number.NaN : clock.now() - known.at
-      if (known !== undefined && age >= 0 && age < maxAgeMs) return known.states
+      const isRecent = known !== undefined && age >= 0 && age < maxAgeMs
+      if (isRecent && hasAll(known.states, accounts)) return known.states
       const asking = ask(key, asker, call)
       inProgress.set(key, asking)
       try {
@@ -59,6 +67,10 @@ export function makeAccountStates(client: SnapTradeClient, clock: Clock): Accoun
       }
     },
   }
+}
+
+function hasAll(states: readonly AccountState[], accounts: readonly AccountRef[]): boolean {
+  return accounts.every(({ upstreamId }) => states.some(({ id }) => id === upstreamId))
 }
 
 function toState(account: WireAccount): AccountState {

@@ -6,7 +6,7 @@
 import { type UpstreamId, upstreamId } from '#kernel/ids.ts'
 import { consentGone, loginDisabled, UpstreamError } from '../failure.ts'
 import type { AccountRef, CallContext, EmptyAnswer } from '../port.ts'
-import type { AccountState } from './account-states.ts'
+import type { AccountState, StatesAsked } from './account-states.ts'
 import type { SnapTradeClient } from './client.ts'
 import { fail, loseLogin } from './failures.ts'
 import type { Asker } from './keys.ts'
@@ -98,7 +98,7 @@ export async function explainRefusal(
 export interface Doubt {
   readonly asked: EmptyAnswer | undefined
   /** Throws UpstreamError. */
-  readonly listStates: (options: { readonly maxAgeMs: number }) => Promise<readonly AccountState[]>
+  readonly listStates: (asked: StatesAsked) => Promise<readonly AccountState[]>
 }
 
 /** Where one account among several is empty, SnapTrade is asked at most once in this time for a login. */
@@ -114,14 +114,15 @@ export async function confirmEmpty(
   { asked, listStates }: Doubt,
 ): Promise<void> {
   if (asked?.among !== undefined) {
-    const failure = findFailure(await listStates({ maxAgeMs: askEveryMs }), asked)
+    const states = await listStates({ maxAgeMs: askEveryMs, accounts: asked.accounts })
+    const failure = findFailure(states, asked)
     if (failure === null) return
     // A lost consent is the reason for what is not ready, too.
     await checkConnection(question)
     throw failure
   }
   await checkConnection(question)
-  const states = await listStates({ maxAgeMs: 0 })
+  const states = await listStates({ maxAgeMs: 0, accounts: [] })
   if (asked === undefined || asked.accounts.length === 0) {
     return checkFirstSync(
       states.filter(({ brokerage_authorization: of }) => of === question.connectionId),

@@ -33,7 +33,7 @@ export type { SnapTradeOptions } from './client.ts'
 export function makeSnapTrade(options: SnapTradeOptions): BrokerageAdapter {
   const client = makeClient(options)
   const own = readOwnKey(options)
-  const states = makeAccountStates(client, options.clock)
+  const accountStates = makeAccountStates(client, options.clock)
   const onOddity = (what: string) => options.report.oddity({ provider: 'snaptrade', what })
   const asks = (login: Login, connection: ConnectionRef, call: CallContext) => ({
     client,
@@ -62,7 +62,7 @@ export function makeSnapTrade(options: SnapTradeOptions): BrokerageAdapter {
       const { asker } = question
       await confirmEmpty(question, {
         asked,
-        listStates: ({ maxAgeMs }) => states.list({ login, asker, maxAgeMs }, call),
+        listStates: (wanted) => accountStates.list({ ...wanted, login, asker }, call),
       })
     },
     listAlive: async (login, call) => listAlive(client, toAsker(own, login), call),

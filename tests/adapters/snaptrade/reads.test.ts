@@ -1,11 +1,12 @@
 /** Holdings and trades, over HTTP against the emulator. */
 import assert from 'node:assert/strict'
+import { randomUUID } from 'node:crypto'
 import { test } from 'node:test'
 import { Holding, Trade } from '#contract/resources.ts'
 import { addDays, addMicros, getZone, type Micros, toMicros } from '#kernel/time.ts'
-import type { RowsQuery, TradePage } from '#providers/port.ts'
+import type { AccountRef, RowsQuery, TradePage } from '#providers/port.ts'
 import { numberToken } from '#sandbox/snaptrade/wire.ts'
-import { aim, call, failureOf, readPages, startHarness } from './harness.ts'
+import { accountRef, aim, call, failureOf, readPages, startHarness } from './harness.ts'
 
 /** The rows of a window as a resource would take them: by their head's time. */
 function inWindow(pages: readonly TradePage[], query: RowsQuery): Trade[] {
@@ -74,6 +75,27 @@ test('R20b: for empty holdings the account is checked: first sync, unshared or r
   )
   connection.accounts = []
   assert.equal((await failureOf(confirm())).kind, 'account_gone')
+})
+
+test('R20b: an account that is new since the last look is looked up, and one that is gone is said to be gone', async () => {
+  await using harness = await startHarness()
+  const { adapter, emulator } = harness
+  const { account, connection, login, ref, reference } = aim(emulator.people.healthy)
+  const added = { ...account, id: randomUUID(), name: 'New' }
+  const newReference = accountRef(added, ref)
+  const among = [reference, newReference]
+  const confirm = (accounts: AccountRef[]) =>
+    adapter.confirmEmpty(login, ref, call(), { what: 'transactions', accounts, among })
+  const countLists = () => emulator.requests.filter(({ path }) => path === '/accounts').length
+  await confirm([reference])
+  connection.accounts.push(added)
+  await confirm([newReference])
+  await confirm(among)
+  assert.equal(countLists(), 2)
+  connection.accounts.pop()
+  harness.clock.ms += 60_000
+  assert.equal((await failureOf(confirm([newReference]))).kind, 'account_gone')
+  assert.equal(countLists(), 3)
 })
 
 test('R20b: a disabled connection is still read from the provider’s cache', async () => {
