@@ -179,7 +179,8 @@ function leave(link: Link, cause: unknown): void {
 }
 
 /** The texts of a connection that ends, or is never answered, for no reason that shows. */
-const unclear = /ECONNRESET|EPIPE|connection was closed|no answer|timed out|before secure TLS/
+const unclear =
+  /ECONNRESET|EPIPE|ETIMEDOUT|connection was closed|no answer|timed out|before secure TLS/
 
 async function learnProtocol(link: Link): Promise<void> {
   if (!unclear.test(link.trouble ?? '')) return
