@@ -25,6 +25,7 @@ async function makeGround(): Promise<Ground> {
     provider: 'akahu',
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     timeoutMs: 2000,
+    maxBodyBytes: 2 * 2 ** 20,
     report: { exchange: () => {}, alert: () => {}, oddity: () => {} },
   })
   return {
@@ -105,4 +106,28 @@ test('a body that is shorter than announced, or announced twice otherwise, is no
     ground.answer(head, json)
     assert.equal((await failureOf(ground)).kind, 'unavailable', head)
   }
+})
+
+test('a body that is cut, too large or in too many parts is a failure', async () => {
+  await using ground = await makeGround()
+  ground.answer('200 OK\r\ncontent-length: 99', json)
+  const cut = {
+    kind: 'unavailable',
+    status: null,
+    detail: 'the connection failed (UND_ERR_SOCKET)',
+  }
+  assert.deepEqual(await failureOf(ground), cut)
+  const chunked = '200 OK\r\ntransfer-encoding: chunked'
+  ground.answer(chunked, '2\r\n{}\r\n')
+  assert.deepEqual(await failureOf(ground), cut)
+  const tooLarge = { kind: 'malformed', detail: 'the answer is too large' }
+  ground.answer(
+    `${chunked}`,
+    `${(3 * 2 ** 20).toString(16)}\r\n${' '.repeat(3 * 2 ** 20)}\r\n0\r\n\r\n`,
+  )
+  assert.deepEqual(await failureOf(ground), tooLarge)
+  ground.answer(chunked, `${'1\r\n \r\n'.repeat(70_000)}0\r\n\r\n`)
+  assert.deepEqual(await failureOf(ground), tooLarge)
+  ground.answer(chunked, `${'1\r\n \r\n'.repeat(60_000)}0\r\n\r\n`)
+  assert.equal((await ask(ground)).body.length, 60_000)
 })
