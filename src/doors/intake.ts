@@ -18,12 +18,15 @@ const countFrom = 4
 
 /**
  * Connections that were read in a turn that was full wait until the others were read too: the system names
- * those first that it named before, and a few busy clients would be all that is served. After so many turns
- * they wait no longer.
+ * those first that it named before, and a few busy clients would be all that is served. The first turn that
+ * is not full has read all that was left.
  */
-const mostTurns = 50
-
 export interface Intake {
+  /**
+   * For a new connection. Of more than are open, those that are new in a round wait for the next one: else
+   * new ones without end would keep those that were read waiting without end.
+   */
+  makeShare(): Share
   /** Counts one part of a body. */
   count(): void
   countRead(share: Share): void
@@ -39,10 +42,6 @@ export interface Share {
   requests: number
   /** In which it was read last. */
   round: number
-}
-
-export function noShare(): Share {
-  return { turn: 0, requests: 0, round: 0 }
 }
 
 interface Reading {
@@ -61,28 +60,31 @@ export function makeIntake(open: ReadonlyMap<Reading, Share>): Intake {
   let isBusy = false
   /** Full turns, and the one after them, make a round: no connection is read twice in it. */
   let round = 0
-  let fullTurns = 0
+  /** Connections that are new in this round. */
+  let joined = 0
   const awaitEnd = () => {
     if (startedAt !== null) return
     startedAt = performance.now()
-    if (fullTurns === 0) round += 1
+    if (!isBusy) {
+      round += 1
+      joined = 0
+    }
     setImmediate(endTurn)
   }
   const endTurn = () => {
     turn += 1
     counted = 0
     startedAt = null
+    const wasBusy = isBusy
     isBusy = isFull
     isFull = false
-    const wasHeld = fullTurns > 0
-    fullTurns = isBusy && fullTurns < mostTurns ? fullTurns + 1 : 0
-    if (!isBusy && !wasHeld) return
+    if (!isBusy && !wasBusy) return
     awaitEnd()
     for (const [connection, share] of open) {
       if (mayRead(share)) connection.resume()
     }
   }
-  const mayRead = (share: Share) => !isFull && (fullTurns === 0 || share.round !== round)
+  const mayRead = (share: Share) => !isFull && (!isBusy || share.round !== round)
   const count = () => {
     if (isFull) return
     counted += 1
@@ -95,6 +97,10 @@ export function makeIntake(open: ReadonlyMap<Reading, Share>): Intake {
     for (const connection of open.keys()) connection.pause()
   }
   return {
+    makeShare() {
+      joined += 1
+      return { turn: 0, requests: 0, round: joined > open.size ? round : 0 }
+    },
     count,
     countRead(share) {
       share.round = round

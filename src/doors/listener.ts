@@ -9,7 +9,7 @@ import type { Duplex } from 'node:stream'
 import { createServer } from '#kernel/node-http.ts'
 import { announcesTooMuch } from './body-limits.ts'
 import { type ConnectionLimits, readOpenFiles, toConnectionLimits } from './connection-limits.ts'
-import { type Intake, makeIntake, noShare, type Share } from './intake.ts'
+import { type Intake, makeIntake, type Share } from './intake.ts'
 import {
   expectAnswer,
   forget,
@@ -203,7 +203,7 @@ function add(connections: Connections, socket: Socket): void {
   ignoreErrors(socket)
   const connection: Connection = {
     ...noneOwed(),
-    ...noShare(),
+    ...connections.intake.makeShare(),
     latest: null,
     body: null,
     isEnding: false,
