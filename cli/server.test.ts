@@ -17,6 +17,22 @@ test('the command finds the admin listener at every form of ADMIN_HOST that the 
   assert.equal(await find('admin.internal'), 'http://admin.internal:3002')
 })
 
+test('a port or a host that is none is refused by the name of the variable that is set', async () => {
+  for (const [name, value] of [
+    ['ADMIN_PORT', 'x'],
+    ['ADMIN_PORT', '70000'],
+    ['ADMIN_HOST', 'a b'],
+    ['ADMIN_URL', 'x'],
+  ] as const) {
+    const own = { NODE_ENV: 'test', ADMIN_TOKEN: 'token', [name]: value }
+    const words = new RegExp(`^Refusal: ${name} should be .*, not "${value}"$`)
+    await assert.rejects(findServer(own, '/'), words)
+  }
+  const own = { NODE_ENV: 'test', ADMIN_TOKEN: 'token', ADMIN_PORT: 'x' }
+  const named = await findServer({ ...own, ADMIN_URL: 'http://a.example:1' }, '/')
+  assert.equal(named.url, 'http://a.example:1')
+})
+
 test('a server that is not the admin API is not called one that does not answer', async (t) => {
   const redirect = 'HTTP/1.1 302 Found\r\nlocation: /x\r\ncontent-length: 0\r\n\r\n'
   const answers: Record<string, (socket: Socket) => void> = {

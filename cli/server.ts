@@ -60,10 +60,7 @@ export async function findServer(own: Environment, workingDirectory: string): Pr
   const file = findFile(own, workingDirectory)
   const environment: Environment = { ...file?.variables, ...own }
   const read = (name: string) => environment[name]?.trim() || undefined
-  const url = readUrl(
-    read('ADMIN_URL') ??
-      toLocalUrl(read('ADMIN_HOST') ?? '127.0.0.1', read('ADMIN_PORT') ?? '3001'),
-  )
+  const url = readUrl(read)
   const token = read('ADMIN_TOKEN')
   if (token !== undefined) return { url, token }
   const dataDir = read('DATA_DIR')
@@ -102,12 +99,20 @@ function findFile(own: Environment, workingDirectory: string): EnvironmentFile |
   }
 }
 
-function readUrl(text: string): string {
+/** @throws Refusal which names the variable that is set. */
+function readUrl(read: (name: string) => string | undefined): string {
+  const given = read('ADMIN_URL')
+  const [host, port] = [read('ADMIN_HOST') ?? '127.0.0.1', read('ADMIN_PORT') ?? '3001']
+  const isPort = /^\d{1,5}$/.test(port) && Number(port) <= 65_535
+  if (given === undefined && !isPort)
+    throw refusal(`ADMIN_PORT should be a whole number from 0 to 65535, not "${port}"`)
+  const text = given ?? toLocalUrl(host, port)
   const url = URL.canParse(text) ? new URL(text) : null
-  if (url === null || !['http:', 'https:'].includes(url.protocol)) {
-    throw refusal(`ADMIN_URL should be an http or https URL, not "${text}"`)
-  }
-  return url.href.replace(/[/]+$/, '')
+  if (url !== null && ['http:', 'https:'].includes(url.protocol))
+    return url.href.replace(/[/]+$/, '')
+  throw given === undefined
+    ? refusal(`ADMIN_HOST should be a host name or an IP address, not "${host}"`)
+    : refusal(`ADMIN_URL should be an http or https URL, not "${given}"`)
 }
 
 async function readIfThere(file: string): Promise<string | null> {

@@ -113,8 +113,19 @@ function parseUnitSettings(text: string): Record<string, string> {
 /** As a shell reads it back: nothing within single quotes has a meaning. */
 const quote = (value: string) => `'${value.replaceAll("'", `'\\''`)}'`
 
-for (const [name, value] of Object.entries(
-  parseUnitSettings(readFileSync(process.argv[2] ?? '', 'utf8')),
-)) {
+/** Null, with one line of why, when the file cannot be read: it is a folder, say. */
+function readSettings(path: string): string | null {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
+    process.stderr.write(`tributary: ${path} cannot be read (${code})\n`)
+    process.exitCode = 1
+    return null
+  }
+}
+
+const text = readSettings(process.argv[2] ?? '') ?? ''
+for (const [name, value] of Object.entries(parseUnitSettings(text))) {
   if (process.env[name] === undefined) process.stdout.write(`export ${name}=${quote(value)}\n`)
 }

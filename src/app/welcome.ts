@@ -2,6 +2,7 @@
 
 import type { Origins } from '#contract/origins.ts'
 import { FewFilesError } from '#doors/connection-limits.ts'
+import { findFailure } from '#providers/failure.ts'
 import type { Demo } from '#sandbox/demo.ts'
 import type { Config } from '#settings/compose.ts'
 import { EnvironmentFileError } from '#settings/environment-file.ts'
@@ -137,6 +138,11 @@ export function describeStartFailure(error: unknown): string {
   }
   if (error instanceof Error && 'syscall' in error && 'path' in error) {
     return `${error.message}; check that DATA_DIR is writable`
+  }
+  // A start asks no provider but the emulators, to link the people of the demo.
+  const failure = findFailure(error)
+  if (failure?.kind === 'unavailable') {
+    return `the emulators of the sandbox did not answer in time (${failure.detail}): raise UPSTREAM_TIMEOUT_MS and REQUEST_TIMEOUT_MS, or leave both out`
   }
   return error instanceof Error ? (error.stack ?? error.message) : String(error)
 }

@@ -206,6 +206,16 @@ test('a comment that older versions of systemd take for two lines is named', (t)
   assert.match(stderr, /^tributary: a comment in \S+ ends with a backslash: .*\n$/)
 })
 
+test('a folder in place of the settings ends the command with one line', (t) => {
+  const { here, settings } = makeMachine(t, {})
+  rmSync(settings)
+  mkdirSync(settings)
+  const script = here(readText('deploy/tributary.sh'))
+  const { status, stdout, stderr } = spawnSync('sh', ['-c', script], { encoding: 'utf8', env: {} })
+  assert.deepEqual([status, stdout], [1, ''])
+  assert.match(stderr, /^tributary: \S+ cannot be read \(EISDIR\)\n$/)
+})
+
 test('where systemd is installed, it reads such a file so too', (t) => {
   const generator =
     '/usr/lib/systemd/user-environment-generators/30-systemd-environment-d-generator'
