@@ -99,6 +99,23 @@ test('a request that shall wait counts those of its origin and those in all, and
   assert.match(plans[2] ?? '', /USING (COVERING )?INDEX oauth_requests_by_expiry \(expires_at>\?\)/)
 })
 
+test('where no more requests may wait, those of networks are counted and replaced without a read of others', async () => {
+  const oauth = makeOAuthStore({ engine, write, sealer })
+  const pending = (of: number) =>
+    newOAuthRow({ model: 'Interaction', origin: new Uint8Array(32).fill(of) })
+  const bounds = { at: 1, ofOrigin: 5, inAll: 3 }
+  const rows = [pending(1), pending(1), pending(1), pending(2)]
+  for (const row of rows.slice(0, 3)) await oauth.savePending(row, bounds)
+  const plans = await plansOf(() => oauth.savePending(rows[3] ?? pending(2), bounds))
+  for (const row of rows) await oauth.delete(row.model, row.id)
+  const [ofAll, ofOwn, replaced] = plans.slice(3)
+  assert.match(ofAll ?? '', /^SCAN oauth_rows USING (COVERING )?INDEX oauth_requests_of_network/)
+  for (const plan of [ofOwn, replaced]) {
+    assert.match(plan ?? '', /INDEX oauth_requests_of_network \(<expr>=\? AND expires_at>\?\)/)
+  }
+  assert.doesNotMatch(plans.join(), /GROUP BY/)
+})
+
 test('whether any user has a grant to a client is one search', async () => {
   const oauth = makeOAuthStore({ engine, write, sealer })
   assertSearches(await plansOf(() => oauth.hasGrants('agent')), ['oauth_grants_of_client'])

@@ -20,10 +20,13 @@ const isWaiting = (at: number) =>
 const isOfOrigin = (origin: Uint8Array | null) =>
   origin === null ? sql<boolean>`origin is null` : sql<boolean>`origin = ${origin}`
 
-/** The part of a request's origin that all addresses of its network share. */
+/**
+ * The part of a request's origin that all addresses of its network share, as `oauth_requests_of_network` has
+ * it: that index alone answers what is asked of it.
+ */
 const network = sql<Uint8Array>`substr(origin, 1, ${sql.lit(networkBytes)})`
 
-/** Checks the bounds for one more waiting requestand makes room; the caller holds the lock on requests. */
+/** Checks the bounds for one more waiting request and makes room; the caller holds the lock on requests. */
 export async function admitPending(
   tx: Db,
   { origin }: Pick<NewOAuthRow, 'origin'>,
@@ -47,7 +50,7 @@ async function takePlace(
 ): Promise<boolean> {
   const networks = await sql<{ network: Uint8Array; count: number | string }>`
     select ${network} as network, count(*) as count from oauth_rows
-    where ${waiting} and origin is not null group by ${network} order by count(*) desc limit 1
+    where ${waiting} and ${network} is not null group by ${network} order by count(*) desc limit 1
   `.execute(tx)
   const [largest] = networks.rows
   if (largest === undefined) return false
