@@ -6,7 +6,7 @@
 export interface RedirectFacts {
   /** `claude.ai`, `127.0.0.1`, or scheme and host of a private-use scheme: `cursor://host`. */
   readonly host: string
-  /** A source for `form-action` of a Content-Security-Policy. */
+  /** A source for `form-action` of a Content-Security-Policy; empty: there is none that is narrow enough. */
   readonly formAction: string
 }
 
@@ -18,9 +18,17 @@ export function describeRedirect(uri: string): RedirectFacts {
       host: url.host === '' ? url.protocol : `${url.protocol}//${url.host}`,
       formAction: url.protocol,
     }
-  // The grammar of the policy has no IPv6 addresses (CSP Level 3 §2.3.1).
-  const formAction = url.hostname.startsWith('[') ? url.protocol : url.origin
+  const formAction = url.hostname.startsWith('[') ? toPortSource(url) : url.origin
   return { host: url.hostname, formAction }
+}
+
+/**
+ * The grammar of the policy has no IPv6 addresses (CSP Level 3 §2.3.1): the narrowest source is the port, of
+ * any host. Ports 80 and 443 would be most of the web, and applications listen on ports above 1023.
+ */
+function toPortSource({ protocol, hostname, port }: URL): string {
+  const isOfApplication = protocol === 'http:' && hostname === '[::1]' && Number(port) > 1023
+  return isOfApplication ? `http://*:${port}` : ''
 }
 
 const maxShown = 80

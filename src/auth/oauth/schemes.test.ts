@@ -134,10 +134,19 @@ test('an address on the web names one host: nothing that a browser’s policy re
     'https://xn--bcher-kva.test/cb',
     'https://x_y.test./cb',
     'https://192.0.2.1:8443/cb',
-    'https://[2001:db8::1]/cb',
     'https://x.test/*',
   ])
     assert.equal(findRedirectProblem(uri), null, uri)
+})
+
+test('http://[::1] is the only IPv6 address that is taken: a browser’s policy can name none', () => {
+  for (const host of ['[2001:db8::1]', '[::1]', '[::1]:8443', '[::]', '[::ffff:127.0.0.1]']) {
+    const problem = findRedirectProblem(`https://${host}/cb`)
+    assert.equal(problem, 'redirect_uris may use https with no IPv6 address', host)
+  }
+  for (const uri of ['http://[::1]/cb', 'http://[0:0:0:0:0:0:0:1]:5000/cb'])
+    assert.equal(findRedirectProblem(uri), null, uri)
+  assert.match(findRedirectProblem('http://[2001:db8::1]/cb') ?? '', /http on loopback/)
 })
 
 test('an address of the web names its host behind two slashes, and no user', () => {

@@ -54,7 +54,10 @@ export function findRedirectProblem(uri: string): string | null {
   const isOfWeb = /^https?$/.test(scheme)
   if (isOfWeb && !(hostName.test(url.hostname) && withAuthority.test(uri)))
     return 'redirect_uris must name one host'
-  if (scheme === 'https') return null
+  if (scheme === 'https') {
+    // A browser's policy cannot name one (redirect.ts).
+    return url.hostname.startsWith('[') ? 'redirect_uris may use https with no IPv6 address' : null
+  }
   if (scheme === 'http') {
     // OAuth 2.1 §2.3.1: a code must not travel unencrypted, except within one machine.
     return ['localhost', '127.0.0.1', '[::1]'].includes(url.hostname)

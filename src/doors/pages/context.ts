@@ -193,8 +193,12 @@ export function makeContext(
   return context
 }
 
-/** A host's origin, perhaps with any port, or a scheme: nothing that names all hosts or a directive. */
-const policySource = /^[a-z][a-z\d+.-]*:(?:\/\/[a-z\d._-]+(?::(?:\d+|\*))?)?$/i
+/**
+ * A host's origin, perhaps with any port, a port of applications on any host, or a scheme: nothing that names
+ * all hosts of the web, or a directive.
+ */
+const policySource =
+  /^(?:[a-z][a-z\d+.-]*:(?:\/\/[a-z\d._-]+(?::(?:\d+|\*))?)?|http:\/\/\*:\d{4,5})$/i
 
 /** All from our own origin, nothing inline; forms may also lead to an agent's address or a provider. */
 function contentSecurityPolicy(formAction: string | readonly string[] = []): string {
