@@ -7,9 +7,12 @@ import { GatheredBytes } from '#kernel/gathered-bytes.ts'
 import { bodyLimitOf } from './body-limits.ts'
 import { passOver } from './unparsed-rest.ts'
 
-/** Parts of one body: so many, and one for each sixteen bytes. Each costs as much as a thousand bytes. */
-const mostParts = 1000
-const bytesPerPart = 16
+/**
+ * Parts of one body: so many, and one for each 64 bytes. Each costs as much as a thousand bytes. A client
+ * that writes its JSON token by token may send two kilobytes of it.
+ */
+const mostParts = 256
+const bytesPerPart = 64
 /**
  * What may arrive for one body, chunk sizes, extensions and trailers included, as a multiple of its limit.
  */
