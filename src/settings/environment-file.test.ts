@@ -92,7 +92,7 @@ test('what is no regular file is an error at once: a folder, and a pipe that nob
     /\.env is not a regular file: write the settings/,
   )
   const other = await makeFolder(t)
-  execFileSync('mkfifo', [join(other, '.env')])
+  execFileSync('sh', ['-c', 'mkfifo "$0"', join(other, '.env')])
   assert.throws(() => readEnvironmentFile(other), /\.env is not a regular file/)
 })
 
