@@ -18,13 +18,13 @@ const countFrom = 4
 
 /**
  * Connections that were read in a turn that was full wait until the others were read too: the system names
- * those first that it named before, and a few busy clients would be all that is served. The first turn that
- * is not full has read all that was left.
+ * those first that it named before, and a few busy clients would be all that is served. After the first turn
+ * that is not full, nobody is left to read.
  */
 export interface Intake {
   /**
-   * For a new connection. Of more than are open, those that are new in a round wait for the next one: else
-   * new ones without end would keep those that were read waiting without end.
+   * Counts a new connection. Once more of them have come in a round than are open, the next ones wait for the
+   * next round. Without that bound, new connections could keep those that were read waiting for ever.
    */
   makeShare(): Share
   /** Counts one part of a body. */
