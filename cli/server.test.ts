@@ -22,6 +22,9 @@ test('a port or a host that is none is refused by the name of the variable that 
     ['ADMIN_PORT', 'x'],
     ['ADMIN_PORT', '70000'],
     ['ADMIN_HOST', 'a b'],
+    ['ADMIN_HOST', 'a/b'],
+    ['ADMIN_HOST', '127.0.0'],
+    ['ADMIN_HOST', '::1%eth0/'],
     ['ADMIN_URL', 'x'],
   ] as const) {
     const own = { NODE_ENV: 'test', ADMIN_TOKEN: 'token', [name]: value }

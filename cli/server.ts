@@ -7,7 +7,7 @@ import { readFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Environment } from '#settings/environment-file.ts'
-import { toLocalUrl } from '#settings/listener.ts'
+import { readHost, toLocalUrl } from '#settings/listener.ts'
 import {
   type EnvironmentFile,
   EnvironmentFileError,
@@ -106,7 +106,7 @@ function readUrl(read: (name: string) => string | undefined): string {
   const isPort = /^\d{1,5}$/.test(port) && Number(port) <= 65_535
   if (given === undefined && !isPort)
     throw refusal(`ADMIN_PORT should be a whole number from 0 to 65535, not "${port}"`)
-  const text = given ?? toLocalUrl(host, port)
+  const text = given ?? (readHost(host) === undefined ? '' : toLocalUrl(host, port))
   const url = URL.canParse(text) ? new URL(text) : null
   if (url !== null && ['http:', 'https:'].includes(url.protocol))
     return url.href.replace(/[/]+$/, '')

@@ -26,6 +26,15 @@ export function toHost(given: string): string {
   return isIP(group) === 4 ? group : new URL(`http://[${bare}]`).hostname.slice(1, -1)
 }
 
+/** A host name or an IP address as a setting gives it, in one form; undefined where it is neither. */
+export function readHost(given: string): string | undefined {
+  const host = toHost(given)
+  if (isIP(host) !== 0) return host
+  // Digits and dots that are not an IPv4 address are a typing error, not a host name.
+  if (/^[\d.]+$/.test(host)) return undefined
+  return /^(?!-)[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})*$/.test(host) ? host : undefined
+}
+
 /**
  * The address at which this machine itself reaches a listener; one on every interface is reached by loopback.
  */

@@ -76,6 +76,9 @@ test('a parameter of TLS that would have no effect is refused, so that nobody co
     const words = /no other parameter of TLS beside the one that switches TLS off/
     assert.match(database(`?${parameters}`) ?? '', words, parameters)
   }
+  const unread = database('?sslmode=no-verify&sslrootcert=/ca.pem') ?? ''
+  assert.match(unread, /sslmode=verify-full beside sslrootcert: no-verify does not look/)
+  assert.equal(database('?sslmode=no-verify&sslcert=/c.pem&sslkey=/k.pem'), null)
   assert.match(database('?sslrootcert=') ?? '', /no empty parameter of TLS/)
   assert.match(database('?sslnegotiation=postgres') ?? '', /sslmode=verify-full beside/)
   assert.equal(database('?ssl=0'), null)

@@ -82,6 +82,9 @@ function findTlsFault(given: URLSearchParams): string | null {
   if ((sslMode === 'disable' || ssl === '0') && names.length > 1) {
     return 'a URL with no other parameter of TLS beside the one that switches TLS off: they would have no effect'
   }
+  if (sslMode === 'no-verify' && given.has('sslrootcert')) {
+    return 'a URL with sslmode=verify-full beside sslrootcert: no-verify does not look at certificates'
+  }
   return negotiation === 'postgres' && names.length === 1
     ? 'a URL with sslmode=verify-full beside sslnegotiation=postgres, which does not switch TLS on'
     : null

@@ -2,10 +2,9 @@
  * One environment variable as data: its default, its meaning and its parser. Parsers are pure; they return
  * `undefined` for a text that they refuse, and are not called for an unset variable.
  */
-import { isIP } from 'node:net'
 import { readPrivateKey } from '#kernel/rsa-key.ts'
 import { Secret } from '#kernel/secret.ts'
-import { toHost } from './listener.ts'
+import { readHost } from './listener.ts'
 
 export interface Setting<Value> {
   /** The value when the variable is unset; null when other variables decide (`defaultText` describes how). */
@@ -276,13 +275,7 @@ export function host(fallback: string, meaning: string): Setting<string> {
     expects: 'a host name or an IP address',
     meaning,
     isSecret: false,
-    parse: (given) => {
-      const host = toHost(given)
-      if (isIP(host) !== 0) return host
-      // Digits and dots that are not an IPv4 address are a typing error, not a host name.
-      if (/^[\d.]+$/.test(given)) return undefined
-      return /^(?!-)[A-Za-z0-9-]{1,63}(?:\.[A-Za-z0-9-]{1,63})*$/.test(given) ? given : undefined
-    },
+    parse: readHost,
   }
 }
 
