@@ -11,7 +11,7 @@ import { readDateWindow } from './date-window.ts'
 import type { ReadContext, ReadOptions, ReadResult } from './read-context.ts'
 import { type RowsBody, readRows } from './read-rows.ts'
 import { findReadTarget, type Target } from './target.ts'
-import { filledBeforeMidnight } from './tool-range.ts'
+import { readFormerRange } from './tool-range.ts'
 
 export type TradesQuery = z.output<typeof listTrades.query>
 
@@ -22,14 +22,14 @@ export function makeListTrades(options: ReadOptions) {
     const window = readDateWindow(query, rules)
     const { connectionId, accountId, accountIds, from, to, limit, offset } = query
     const maxDays = listTrades.tool?.maxDays ?? 0
-    const formerFrom = filledBeforeMidnight({ from, to }, { ...rules, maxDays })
+    const former = readFormerRange({ from, to }, { ...rules, maxDays })
     const chosen = toNames(accountIds ?? accountId)
     return readRows<TradePage>(
       { options, context },
       {
         operation: listTrades,
         identity: [chosen, from, to],
-        formerIdentity: formerFrom === undefined ? null : [chosen, formerFrom, to],
+        formerIdentity: former === undefined ? null : [chosen, former.from, former.to],
         offset,
         limit,
         pageCap: () => null,

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { ApiError } from '#contract/errors.ts'
 import { getZone } from '#kernel/time.ts'
 import { type DateParameters, readDateWindow } from './date-window.ts'
-import { filledBeforeMidnight, readToolRange } from './tool-range.ts'
+import { readFormerRange, readToolRange } from './tool-range.ts'
 
 const sydney = getZone('Australia/Sydney')
 /** 13:00 of 2026-11-21 in Sydney. */
@@ -102,18 +102,28 @@ test('to alone near the year 0000 begins where the calendar does: a bound that w
   }
 })
 
-test('R30: after midnight the first day that was filled in before it is known for some hours', () => {
+test('R30: for some hours a range is known as it was filled in before midnight', () => {
   const hour = 3_600_000
   /** 22 November 2026 in Sydney begins. */
   const midnight = Date.parse('2026-11-21T13:00:00Z')
   const at = (ms: number, given: DateParameters) =>
-    filledBeforeMidnight(given, { maxDays: 366, zone: sydney, now: midnight + ms })
+    readFormerRange(given, { maxDays: 366, zone: sydney, now: midnight + ms })
   const filled = { from: '2025-11-21' }
-  assert.equal(at(0, filled), '2025-11-20')
-  assert.equal(at(5 * hour, filled), '2025-11-20')
+  assert.deepEqual(at(0, filled), { from: '2025-11-20' })
+  assert.deepEqual(at(5 * hour, filled), { from: '2025-11-20' })
   assert.equal(at(6 * hour, filled), undefined)
   assert.equal(at(-1, { from: '2025-11-20' }), undefined)
   for (const given of [{}, { from: '2025-11-20' }, { ...filled, to: '2026-01-01' }]) {
     assert.equal(at(hour, given), undefined)
+  }
+  // The last day of such a `from` was today, so that there was no `to`.
+  const bounded = { from: '2025-11-20', to: '2026-11-21' }
+  assert.deepEqual(at(0, bounded), { from: bounded.from })
+  assert.equal(at(-1, bounded), undefined)
+  assert.equal(at(6 * hour, bounded), undefined)
+  const instant = { from: '2025-11-20T13:00:00Z', to: '2026-11-21T13:00:00.000Z' }
+  assert.deepEqual(at(hour, instant), { from: instant.from })
+  for (const odd of [{ ...bounded, from: 'x' }, { to: bounded.to }]) {
+    assert.equal(at(hour, odd), undefined)
   }
 })

@@ -53,16 +53,25 @@ export function readToolRange(
 const longestWalkMs = 6 * 3_600_000
 
 /**
- * The `from` that the rule above filled in before midnight of the person's zone, while a walk that began then
- * may go on; undefined when there is none, or `from` was not filled in.
+ * The range that the rules above gave to the same arguments some hours ago, when that was another one: before
+ * midnight of the person's zone where `from` was filled in, or before `to` was. A walk that began then may go
+ * on. Undefined when there is none.
  */
-export function filledBeforeMidnight(
+export function readFormerRange(
   { from, to }: DateParameters,
-  { maxDays, zone, now }: RangeRules,
-): string | undefined {
-  const filledAt = (at: Millis) => addDays(zone.dayOf(toMicros(at)), -maxDays)
-  const before = filledAt(now - longestWalkMs)
-  return to === undefined && from === filledAt(now) && before !== from ? before : undefined
+  rules: RangeRules,
+): DateParameters | undefined {
+  const { maxDays, zone, now } = rules
+  const before = now - longestWalkMs
+  if (to === undefined) {
+    const [filled, former] = [now, before].map((at) => addDays(zone.dayOf(toMicros(at)), -maxDays))
+    return from === filled && former !== filled ? { from: former } : undefined
+  }
+  const first = from === undefined ? 'bad' : readBound(from)
+  if (first === 'bad') return undefined
+  const filled = shift(first, maxDays, zone)
+  const isLate = filled.end < toMicros(now) && filled.end >= toMicros(before)
+  return isLate && to === filled.text ? { from } : undefined
 }
 
 export interface RangeRules {

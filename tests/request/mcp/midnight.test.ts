@@ -1,7 +1,7 @@
 /** An agent’s list of trades without dates, walked over midnight of the person’s zone (reading R30). */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { getZone, toMicros, toMillis } from '#kernel/time.ts'
+import { addDays, getZone, toMicros, toMillis } from '#kernel/time.ts'
 import { callTool } from '#tests/support/agent.ts'
 import { activity, linkBroker } from '#tests/support/broker.ts'
 import { type Service, startService } from '#tests/support/service.ts'
@@ -40,13 +40,13 @@ async function plant() {
   const broker = await linkBroker(service, user, [{ activities }])
   const [account] = broker.upstream
   assert(account !== undefined)
-  async function read(offset: number): Promise<string[]> {
-    const args = { connectionId: broker.connection.id, limit: 5, offset }
+  async function read(offset: number, dates = {}): Promise<string[]> {
+    const args = { ...dates, connectionId: broker.connection.id, limit: 5, offset }
     const { result, text } = await callTool(service, user, 'list_trades', args)
     assert.equal(result.isError, undefined, text)
     return result.structuredContent.data.map((one: { description: string }) => one.description)
   }
-  return { account, read }
+  return { account, read, zone: getZone(row?.timezone ?? 'Australia/Sydney') }
 }
 
 const names = (from: number, to: number) =>
@@ -76,4 +76,14 @@ test('R30: a walk that begins after midnight meets no window of the one before',
   assert.deepEqual(await read(0), ['trade 0', ...names(2, 6)])
   assert.deepEqual(await read(5), names(6, 11))
   assert.deepEqual(await read(10), ['trade 11'])
+})
+
+test('R30: a walk from the day 366 days ago goes on after midnight, when it gets a last day', async () => {
+  const { account, read, zone } = await plant()
+  const from = addDays(zone.dayOf(toMicros(service.clock.now())), -366)
+  assert.deepEqual(await read(0, { from }), names(0, 5))
+  account.activities.splice(1, 1)
+  service.clock.advance(240_000)
+  assert.deepEqual(await read(5, { from }), names(5, 10))
+  assert.deepEqual(await read(10, { from }), names(10, 12))
 })
