@@ -5,6 +5,7 @@
  */
 import { hideNumberShapes } from '#kernel/account-numbers.ts'
 import { readRetryAfter } from '#kernel/retry-after.ts'
+import { parseDay } from '#kernel/time.ts'
 import { UpstreamError, type UpstreamFailure } from '../failure.ts'
 import { readRefusalBody, toDetail } from '../refusal-body.ts'
 import type { UpstreamResponse } from '../upstream.ts'
@@ -13,13 +14,13 @@ import type { UpstreamResponse } from '../upstream.ts'
 export class RefusedError extends UpstreamError {
   /** In capitals, as `error` has it; empty: the answer has none. */
   readonly code: string
-  /** The earliest day that the bank allows, where a refused period names it (`YYYY-MM-DD`). */
-  readonly border: string | null
+  /** Days in its detail (`YYYY-MM-DD`): of a refused period one may be the earliest that the bank allows. */
+  readonly days: readonly string[]
 
-  constructor(failure: UpstreamFailure, said: Pick<Said, 'code' | 'border'>) {
+  constructor(failure: UpstreamFailure, said: Pick<Said, 'code' | 'days'>) {
     super('enablebanking', failure)
     this.code = said.code
-    this.border = said.border
+    this.days = said.days
   }
 }
 
@@ -77,7 +78,7 @@ const otherLimitSeconds = 60
 interface Said {
   readonly code: string
   readonly message: string
-  readonly border: string | null
+  readonly days: readonly string[]
 }
 
 /** @throws RefusedError for every answer but 200. */
@@ -120,16 +121,18 @@ const toAdvice = (code: string): string =>
     ? 'add {BASE_URL}/providers/enablebanking/callback to the redirect URLs of the application'
     : 'the application’s id and private key, whether it is active, and the clock of this machine'
 
+const dayPattern = /(?<!\d)\d{4}-\d{2}-\d{2}(?!\d)/g
+
 function readSaid(body: Uint8Array): Said {
   const { message, error, code, detail } = readRefusalBody(body)
   const inner: Record<string, unknown> = typeof detail === 'object' ? { ...detail } : {}
   const codes = [error, code, inner.error, inner.code]
   const named = codes.find((one) => typeof one === 'string' && /^[A-Z_]{3,60}$/.test(one))
-  const day = /\d{4}-\d{2}-\d{2}/.exec(detail === undefined ? '' : JSON.stringify(detail))?.[0]
+  const days = detail === undefined ? null : JSON.stringify(detail).match(dayPattern)
   return {
     code: typeof named === 'string' ? named : '',
     message: clean(typeof message === 'string' ? message : ''),
-    border: day ?? null,
+    days: days?.filter((one) => parseDay(one) !== null) ?? [],
   }
 }
 

@@ -3,7 +3,6 @@
  * what the bank allows: a period that it refuses is narrowed, and how many days it gave is remembered.
  */
 import { addDays, getZone, toMicros, toMillis } from '#kernel/time.ts'
-import { keepsReadings } from '../login.ts'
 import type { Login } from '../port.ts'
 import { type Asked, askBank } from './ask-bank.ts'
 import { applicationOf, type Reach } from './consent.ts'
@@ -21,9 +20,11 @@ const beginning = '2000-01-01'
 /** What banks give later is mostly 90 days, of some 89; where no border is named, fewer are tried. */
 const usualDays = 89
 const fewerDays = [usualDays, 60, 30] as const
-/** How long it is kept what a bank gives, below the longest timer (24.8 days); a renewal forgets it. */
+/** A border nearer than this is none: a refusal may tell its own time, or the end of the period. */
+const leastDays = 7
+/** How long the border is kept, below the longest timer (24.8 days); a renewal forgets it. */
 const borderLifeMs = 20 * dayMs
-/** A period is narrowed so often in one reading; each time is a call. */
+/** How many times a period is narrowed in one reading; each time is a call. */
 const maxNarrowed = 4
 
 /** Bounds of one walk: more is a bank that never ends. */
@@ -44,16 +45,23 @@ interface Reachback {
   readonly isWhole: boolean
 }
 
-/** @throws UpstreamError `rejected` where the bank refuses every period. */
+/**
+ * The border is kept only once the bank has given rows within it.
+ * @throws UpstreamError `rejected` where the bank refuses every period.
+ */
 export async function readHistory(asked: Asked): Promise<KeptRows> {
   const { reach, account } = asked
   let back = await chooseReachback(asked)
   for (let narrowed = 0; ; narrowed += 1) {
+    // Counted before the walk, which may go on over midnight.
+    const days = countDays(back.from, todayOf(reach))
     const next = await readOrNarrow(asked, back)
-    if ('sent' in next) return keepRows(next.sent, account.holder, reach.note)
+    if ('sent' in next) {
+      if (narrowed > 0 && back.from !== beginning) await keepBorder(asked, days)
+      return keepRows(next.sent, account.holder, reach.note)
+    }
     if (next.back === null || narrowed === maxNarrowed) throw next.error
     back = next.back
-    if (back.from !== beginning) await keepBorder(asked, back.from)
   }
 }
 
@@ -66,7 +74,7 @@ async function readOrNarrow(asked: Asked, back: Reachback): Promise<Narrowed> {
     return { sent: await askBank(asked, (uid, headers) => walk(asked, { uid, headers, back })) }
   } catch (error) {
     if (!(error instanceof RefusedError) || !isPeriodRefused(error, back)) throw error
-    return { back: narrow(asked, back, error.border), error }
+    return { back: narrow(asked, back, error.days), error }
   }
 }
 
@@ -85,11 +93,12 @@ async function chooseReachback({ reach, login, account }: Asked): Promise<Reachb
   return daysBack(reach, Math.min(known, usualDays))
 }
 
-/** The day that the bank named, where it is later than what it refused; else fewer days. */
-function narrow({ reach }: Asked, refused: Reachback, border: string | null): Reachback | null {
+/** The earliest day that the bank named and that is later than what it refused; else fewer days. */
+function narrow({ reach }: Asked, refused: Reachback, named: RefusedError['days']) {
   const today = todayOf(reach)
-  const isBorder = border !== null && border > refused.from && border <= today
-  if (isBorder) return { from: border, isWhole: false }
+  const latest = addDays(today, -leastDays)
+  const [border] = named.filter((day) => day > refused.from && day <= latest).toSorted()
+  if (border !== undefined) return { from: border, isWhole: false }
   // Some banks have everything for an hour, and no `longest`.
   if (refused.isWhole) return { from: beginning, isWhole: false }
   const days = countDays(refused.from, today)
@@ -105,13 +114,8 @@ const countDays = (from: string, to: string): number =>
   Math.round((toMillis(utc.startOfDay(to)) - toMillis(utc.startOfDay(from))) / dayMs)
 
 /** As a number of days: the day itself would be too far back tomorrow. */
-async function keepBorder({ reach, login, account, call }: Asked, from: string): Promise<void> {
-  const days = countDays(from, todayOf(reach))
-  await reach.readings.get({
-    ...nameBorder(login, account),
-    call: { ...keepsReadings(call), isAnew: true },
-    read: async () => Buffer.from(String(days)),
-  })
+async function keepBorder({ reach, login, account }: Asked, days: number): Promise<void> {
+  await reach.readings.keep(nameBorder(login, account), Buffer.from(String(days)))
 }
 
 const todayOf = ({ clock }: Reach): string => utc.dayOf(toMicros(clock.now()))

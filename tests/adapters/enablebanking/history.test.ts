@@ -112,6 +112,45 @@ for (const days of [60, 30]) {
   })
 }
 
+test('days of which the bank gave nothing are not remembered', async () => {
+  await using ground = await makeGround()
+  const login = await adopt(ground, 'twins')
+  allow(ground, 10)
+  const query = await queryFor(ground, login, everything)
+  await assert.rejects(walk(ground.adapter, query))
+  ground.server.clearFaults()
+  assert.ok((await readAgain(ground, login, dayMs + 1)).length > 0)
+  assert.deepEqual(listsOf(ground), [[null, 89]])
+})
+
+for (const [title, border, then] of [
+  ['no border with them', null, 60],
+  ['a border beside them', 40, 40],
+] as const) {
+  test(`a refusal that tells its time and the days that were asked for names ${title}`, async () => {
+    await using ground = await makeGround()
+    const login = await adopt(ground, 'twins')
+    const daysAgo = (days: number) => addDays(dayOf(ground.clock.ms), -days)
+    const detail = {
+      timestamp: `${daysAgo(0)}T10:00:00Z`,
+      asked: `${daysAgo(89)} to ${daysAgo(1)}, not 2026-10-32`,
+      earliest: border === null ? null : daysAgo(border),
+    }
+    ground.server.addFault({
+      when: ({ query }) => query.get('date_from') === daysAgo(89),
+      does: {
+        kind: 'reply',
+        reply: { status: 422, body: { error: 'WRONG_TRANSACTIONS_PERIOD', detail } },
+      },
+    })
+    await walk(ground.adapter, await queryFor(ground, login, everything))
+    assert.deepEqual(listsOf(ground), [
+      [null, 89],
+      [null, then],
+    ])
+  })
+}
+
 test('a row that arrives while pages are read doubles none, where the bank’s key is a place in its list', async () => {
   await using ground = await makeGround()
   const login = await adopt(ground, 'history')
