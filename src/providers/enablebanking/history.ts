@@ -156,7 +156,7 @@ async function walk(asked: Asked, { uid, headers, back }: Walk): Promise<readonl
     sent.push(body.transactions)
     rows += body.transactions.length
     if (rows > maxRows) throw endless()
-    if (!body.continuation_key) return joinPages(sent)
+    if (!body.continuation_key) return await joinPages(sent)
     key = body.continuation_key
     if (keys.has(key)) throw malformed('the bank repeats the key of a page')
     keys.add(key)
