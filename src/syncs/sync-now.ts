@@ -43,28 +43,41 @@ const defaultPollMs = 250
 interface Request {
   readonly connectionId: ConnectionId
   readonly userId: UserId
-  readonly note: (tx: Pick<StoreRows, 'audit'>) => Promise<void>
-  /** Aborted when the caller no longer waits. */
+  /** Null: it is written. */
+  readonly note: ((tx: Pick<StoreRows, 'audit'>) => Promise<void>) | null
+  /** Aborted when the caller no longer waits; the request then rejects with its reason. */
+  readonly deadline: AbortSignal
+}
+
+/** A request in progress. */
+interface Shared {
+  readonly answer: Promise<SyncAnswer>
   readonly deadline: AbortSignal
 }
 
 export function makeSyncNow(options: SyncNowOptions): SyncNow {
   const { waitMs = defaultWaitMs } = options
-  const inProgress = new Map<ConnectionId, Promise<SyncAnswer>>()
+  const inProgress = new Map<ConnectionId, Shared>()
 
   /** One request for each connection at a time; later callers get its answer. */
   async function join(asked: Request): Promise<SyncAnswer> {
-    const { connectionId } = asked
+    const { connectionId, deadline } = asked
     const other = inProgress.get(connectionId)
-    if (other !== undefined) {
-      // It may end with an error before the note is written.
-      other.catch(() => {})
-      await asked.note(options.store)
-      return other
+    if (other === undefined) {
+      const answer = request(options, asked).finally(() => inProgress.delete(connectionId))
+      inProgress.set(connectionId, { answer, deadline })
+      return answer
     }
-    const own = request(options, asked).finally(() => inProgress.delete(connectionId))
-    inProgress.set(connectionId, own)
-    return own
+    // It may end with an error before the note is written.
+    other.answer.catch(() => {})
+    await asked.note?.(options.store)
+    try {
+      return await other.answer
+    } catch (error) {
+      // Whoever made it no longer waits: this caller goes on in its place.
+      if (error !== other.deadline.reason || deadline.aborted) throw error
+      return join({ ...asked, note: null })
+    }
   }
 
   const findTheirs = async (by: By, id: ConnectionId) => {
@@ -80,12 +93,13 @@ export function makeSyncNow(options: SyncNowOptions): SyncNow {
       userId: row.userId,
       details: { connectionId },
     } as const
-    const note: Request['note'] = (tx) => tx.audit({ at: options.clock.now(), ...entry })
+    const note = (tx: Pick<StoreRows, 'audit'>) => tx.audit({ at: options.clock.now(), ...entry })
     const deadline = AbortSignal.timeout(waitMs)
     const answer = join({ connectionId, userId: row.userId, note, deadline })
     try {
       return await Promise.race([answer, fail(deadline)])
-    } catch (cause) {
+    } catch (error) {
+      const cause = deadline.aborted && error === deadline.reason ? goesOn() : error
       // A removal ends the run; what is removed does not exist.
       if (await findTheirs(by, connectionId)) throw cause
       throw apiError('connection_not_found', { cause })
@@ -95,7 +109,7 @@ export function makeSyncNow(options: SyncNowOptions): SyncNow {
 
 async function fail(deadline: AbortSignal): Promise<never> {
   await new Promise((resolve) => deadline.addEventListener('abort', resolve, { once: true }))
-  throw goesOn()
+  throw deadline.reason
 }
 
 function goesOn(): ApiError {
@@ -108,14 +122,15 @@ function goesOn(): ApiError {
 /** Runs it, or joins the run in progress; runs it afterwards when that one read no rows by schedule. */
 async function request(options: SyncNowOptions, asked: Request): Promise<SyncAnswer> {
   const { store, clock } = options
-  for (let noted = false; ; await pause(options, asked.deadline)) {
+  for (let { note } = asked; ; await pause(options, asked.deadline)) {
     const begin = await claim(options, asked)
-    if (begin.kind === 'claimed') return runHere(options, begin, noted ? null : asked.note)
-    if (!noted) await asked.note(store)
-    noted = true
+    if (begin.kind === 'claimed') return runHere(options, begin, note)
+    await note?.(store)
+    note = null
     if (begin.kind === 'no_place') {
       // The next process with a free place runs it.
       await store.syncs.request(asked.connectionId, { at: clock.now(), reason: 'operator' })
+      asked.deadline.throwIfAborted()
       throw goesOn()
     }
     const ended = await waitForEnd(options, { ...asked, runId: begin.runId })
@@ -132,13 +147,16 @@ type Begin =
   /** There was none in time. */
   | { readonly kind: 'no_place' }
 
-/** A run that has just ended another way may still be ending here: the next look is no busy loop. */
+/**
+ * Between two looks at a run. A run that another process took over may still be ending here: without a pause
+ * `request` would not stop looking.
+ */
 async function pause(
   { runs, pollMs = defaultPollMs }: SyncNowOptions,
   deadline: AbortSignal,
 ): Promise<void> {
   await sleep(pollMs, undefined, { signal: AbortSignal.any([deadline, runs.stop]) }).catch(() => {
-    throw deadline.aborted ? goesOn() : toSyncApiError(interruption)
+    throw deadline.aborted ? deadline.reason : toSyncApiError(interruption)
   })
 }
 
@@ -175,7 +193,7 @@ async function leftRowsOut(
 async function runHere(
   { runs }: SyncNowOptions,
   { sync, place }: Extract<Begin, { kind: 'claimed' }>,
-  note: Request['note'] | null,
+  note: Request['note'],
 ): Promise<SyncAnswer> {
   const end = await runs.start(sync, { place, ...(note === null ? {} : { note }) })
   switch (end.kind) {
@@ -202,11 +220,10 @@ interface JoinedRun {
 }
 
 async function waitForEnd(
-  { store, runs, pollMs = defaultPollMs }: SyncNowOptions,
+  options: SyncNowOptions,
   { runId, connectionId, deadline }: Pick<Request, 'connectionId' | 'deadline'> & JoinedRun,
 ): Promise<SyncRunRow> {
-  const { syncs, connections } = store
-  const signal = AbortSignal.any([deadline, runs.stop])
+  const { syncs, connections } = options.store
   for (;;) {
     const run = await syncs.findRun(runId)
     if (run === null) throw toSyncApiError(interruption)
@@ -214,9 +231,7 @@ async function waitForEnd(
     // The run of a connection that is being removed writes no end.
     if ((await connections.find(connectionId))?.status === 'deleting')
       throw toSyncApiError(interruption)
-    await sleep(pollMs, undefined, { signal }).catch(() => {
-      throw toSyncApiError(interruption)
-    })
+    await pause(options, deadline)
   }
 }
 

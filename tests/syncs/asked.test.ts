@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { byOperator } from '#contract/actor.ts'
 import type { ConnectionId } from '#kernel/ids.ts'
 import { runLeaseMs } from '#syncs/lease.ts'
@@ -222,4 +223,41 @@ test('a caller whose run here was given to another process gets an error in time
   await assert.rejects(askBriefly(byOperator, last), { entry: 'service_unavailable' })
   ended.resolve({ kind: 'lost' })
   await running
+})
+
+/** A sync that runs in another process. */
+async function runElsewhere(t: TestContext) {
+  const { service, brokers } = await openMany(t, 1)
+  const [id = assert.fail()] = brokers
+  const { app, clock } = service
+  const { store } = app
+  const claim = { now: clock.now(), leaseMs: runLeaseMs, reason: 'operator' } as const
+  const claimed = await store.syncs.claim(id, claim)
+  assert.equal(claimed?.kind, 'claimed')
+  const { runId } = claimed.sync
+  const runs = makeRuns({ run: () => Promise.resolve({ kind: 'lost' }), onEnd: () => {} })
+  const askBriefly = makeSyncNow({ store, clock, runs, waitMs: 400, pollMs: 20 })
+  return { store, runId, ask: () => askBriefly(byOperator, id) }
+}
+
+const goesOn = { entry: 'service_unavailable', message: /goes on/, retryAfterSeconds: 30 }
+
+test('each caller who waited too long for a run of another process is told that it goes on', async (t) => {
+  const { ask } = await runElsewhere(t)
+  const asked = [assert.rejects(ask(), goesOn)]
+  await sleep(100)
+  asked.push(assert.rejects(ask(), goesOn))
+  await Promise.all(asked)
+})
+
+test('a caller who joined waits on when the time of the first one is over', async (t) => {
+  const { ask, store, runId } = await runElsewhere(t)
+  const first = assert.rejects(ask(), goesOn)
+  await sleep(200)
+  const second = ask()
+  await first
+  const counts = { newCount: 3, updatedCount: 0, chunks: 1, rowsReadAt: null, ledgerFrom: null }
+  const end = { outcome: { kind: 'succeeded', ...counts }, endedAt: 1, nextDueAt: 1 } as const
+  assert.ok(await store.syncs.finish(runId, end))
+  assert.equal((await second).newCount, 3)
 })
