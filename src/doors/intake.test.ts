@@ -68,6 +68,15 @@ test('nobody is read twice before a new connection is, however many turns it tak
   }
 })
 
+test('those that were read before the time of a turn was measured wait like the others', async (t) => {
+  const { open, readTurn } = await crowd(t, 200)
+  for (let turns = 0; Math.min(...readsOf(open)) === 0; turns += 1) {
+    assert(turns < 700, 'some are not read at all')
+    await readTurn()
+  }
+  assert.equal(Math.max(...readsOf(open)), 1)
+})
+
 test('new connections without end keep none from being read again', async (t) => {
   const { open, add, readTurn } = await crowd(t, 100)
   const [kept] = open.keys()

@@ -4,13 +4,16 @@
  * monitoring, timers, other people's answers.
  */
 
-/** From so many reads and parts of bodies on, the time of a turn is measured: others pay nothing for it. */
+/**
+ * After this many reads and parts of bodies, counted since the last measured turn, the time of a turn is
+ * measured: where little is read, nobody pays for it.
+ */
 const measureFrom = 64
 /** After this time nothing more is read in this turn. */
 const mostMs = 20
 /**
  * Requests of one connection in one turn. A client that waits for its answers sends one. Turns are told apart
- * only where requests come fast, so that others pay nothing for it: of `countFrom` before that, some may
+ * only where requests come fast, so that others pay nothing for it: of the `countFrom` before that, some may
  * belong to an earlier turn.
  */
 const mostOfOne = 12
@@ -19,7 +22,7 @@ const countFrom = 4
 /**
  * Connections that were read in a turn that was full wait until the others were read too: the system names
  * those first that it named before, and a few busy clients would be all that is served. After the first turn
- * that is not full, nobody is left to read.
+ * that is not full, nobody is left to read: the round ends.
  */
 export interface Intake {
   /**
@@ -58,17 +61,13 @@ export function makeIntake(open: ReadonlyMap<Reading, Share>): Intake {
   let isFull = false
   /** The turn before was full. */
   let isBusy = false
-  /** Full turns, and the one after them, make a round: no connection is read twice in it. */
-  let round = 0
-  /** Connections that are new in this round. */
+  /** Ends with a measured turn that is not full. Once a turn is full, nobody is read twice in its round. */
+  let round = 1
+  /** Connections that came after the first full turn of this round. */
   let joined = 0
-  const awaitEnd = () => {
+  const beginMeasuring = () => {
     if (startedAt !== null) return
     startedAt = performance.now()
-    if (!isBusy) {
-      round += 1
-      joined = 0
-    }
     setImmediate(endTurn)
   }
   const endTurn = () => {
@@ -78,8 +77,12 @@ export function makeIntake(open: ReadonlyMap<Reading, Share>): Intake {
     const wasBusy = isBusy
     isBusy = isFull
     isFull = false
-    if (!isBusy && !wasBusy) return
-    awaitEnd()
+    if (!isBusy) {
+      round += 1
+      joined = 0
+      if (!wasBusy) return
+    }
+    beginMeasuring()
     for (const [connection, share] of open) {
       if (mayRead(share)) connection.resume()
     }
@@ -89,7 +92,7 @@ export function makeIntake(open: ReadonlyMap<Reading, Share>): Intake {
     if (isFull) return
     counted += 1
     if (startedAt === null) {
-      if (counted >= measureFrom) awaitEnd()
+      if (counted >= measureFrom) beginMeasuring()
       return
     }
     if (performance.now() - startedAt < mostMs) return
@@ -98,7 +101,7 @@ export function makeIntake(open: ReadonlyMap<Reading, Share>): Intake {
   }
   return {
     makeShare() {
-      joined += 1
+      if (isBusy) joined += 1
       return { turn: 0, requests: 0, round: joined > open.size ? round : 0 }
     },
     count,
@@ -113,7 +116,7 @@ export function makeIntake(open: ReadonlyMap<Reading, Share>): Intake {
       }
       share.requests += 1
       if (share.requests < countFrom && !isBusy) return true
-      awaitEnd()
+      beginMeasuring()
       return share.requests <= (isBusy ? 1 : mostOfOne)
     },
     mayRead,
