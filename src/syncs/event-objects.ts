@@ -8,8 +8,9 @@
  * which costs a quarter of the object, and its amount is text.
  */
 import type { TradeEvent, TransactionEvent } from '#contract/events.ts'
-import type { Trade, Transaction } from '#contract/resources.ts'
+import type { ConnectionCategory, Trade, Transaction } from '#contract/resources.ts'
 import { roundToCurrency, toMinorUnits } from '#kernel/money.ts'
+import { unreachable } from '#kernel/unreachable.ts'
 import type { TransactionDetails } from '#providers/port.ts'
 import type { PendingDetails } from '#providers/row-details.ts'
 import type { MonthNumber } from '#store/ports/ledgers.ts'
@@ -19,6 +20,18 @@ import { monthOf } from './months.ts'
  * The versions of the lists of fields below: another version makes no row count as updated. From 0 to 255.
  */
 export const contentVersions = { transactions: 2, trades: 1 } as const
+
+/** The version for the rows of a connection of this category. */
+export function contentVersionOf(category: ConnectionCategory): number {
+  switch (category) {
+    case 'banking':
+      return contentVersions.transactions
+    case 'brokerage':
+      return contentVersions.trades
+    default:
+      return unreachable(category)
+  }
+}
 
 export interface EventObject {
   /** As JSON; call it only for rows that are sent, because most rows of a run are known. */

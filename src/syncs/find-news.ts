@@ -11,7 +11,7 @@ import type { Guard } from '#providers/guard.ts'
 import type { CallContext } from '#providers/port.ts'
 import type { LedgerMonth, MonthNumber } from '#store/ports/ledgers.ts'
 import type { ClaimedSync } from '#store/ports/syncs.ts'
-import { contentVersions } from './event-objects.ts'
+import { contentVersionOf } from './event-objects.ts'
 import { notConfigured, SyncError } from './failure.ts'
 import { divideByReading, markRead } from './first-reading.ts'
 import { firstDayOf, monthOf } from './months.ts'
@@ -96,8 +96,7 @@ async function findRows(
   const readAt = options.clock.now()
   const from = lookBackFrom(readAt, sync, factsOf(sync.provider).laterLookBackDays)
   const months = await options.store.ledgers.read(accountIds)
-  const contentVersion =
-    adapter.category === 'banking' ? contentVersions.transactions : contentVersions.trades
+  const contentVersion = contentVersionOf(adapter.category)
   const collector = collectNews({ key, accountIds, months, contentVersion })
   const pending = adapter.category === 'banking' ? await openPending(options, target, readAt) : null
   const takers: RowTakers = {

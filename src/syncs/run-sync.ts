@@ -4,7 +4,9 @@
  */
 
 import { timingSafeEqual } from 'node:crypto'
+import type { ConnectionCategory } from '#contract/resources.ts'
 import { LeaseLostError } from '#jobs/lease.ts'
+import { unreachable } from '#kernel/unreachable.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import type { NewEvent, SealedEvent } from '#store/ports/events.ts'
 import type { StoreRows } from '#store/ports/store.ts'
@@ -110,7 +112,7 @@ async function keep(
   const now = options.clock.now()
   const sealed = finding.kind === 'rows' ? await seal(options, { sync, finding, now }) : []
   signal.throwIfAborted()
-  // An endpoint gets one of both forms.
+  // An endpoint gets one of the two forms.
   const chunks = sealed.filter(({ hasPending }) => hasPending !== true).length
   const counts: SyncCounts = finding.kind === 'rows' ? countNews(finding, chunks) : noCounts
   await options.store.transact(async (tx) => {
@@ -143,7 +145,7 @@ function seal(
     userId: sync.userId,
     connectionId: sync.connectionId,
     runId: sync.runId,
-    type: category === 'banking' ? ('transactions.synced' as const) : ('trades.synced' as const),
+    type: eventTypeOf(category),
     createdAt: now,
     new: finding.news.new,
     updated: finding.news.updated,
@@ -151,6 +153,17 @@ function seal(
   const { pending } = finding
   if (pending === null) return store.events.seal(makeEvents(draft))
   return store.events.seal(makeBoth(makeEvents, draft, pending))
+}
+
+function eventTypeOf(category: ConnectionCategory): SyncEventDraft['type'] {
+  switch (category) {
+    case 'banking':
+      return 'transactions.synced'
+    case 'brokerage':
+      return 'trades.synced'
+    default:
+      return unreachable(category)
+  }
 }
 
 /** For endpoints that do not ask for pending rows, and for those that do (reading R39). */
@@ -259,7 +272,11 @@ async function giveUp(
   } catch (cause) {
     if (cause instanceof LeaseLostError) return { kind: 'lost' }
     // The store is unavailable: the lease expires, and whoever claims the connection next reads again.
-    return { kind: 'failed', failure, error: new AggregateError([error, cause], 'not even ended') }
+    return {
+      kind: 'failed',
+      failure,
+      error: new AggregateError([error, cause], 'the end of the sync run could not be stored'),
+    }
   }
   return { kind: 'failed', failure, error }
 }
