@@ -4,7 +4,12 @@
  * middle has no end, so that no program takes it for whole.
  */
 import type { Account, Balance } from '#contract/resources.ts'
-import type { ExportedRow, Exporter, ExportSubject } from '#exports/exporter.ts'
+import {
+  type ExportedRow,
+  type Exporter,
+  type ExportSubject,
+  UnfitRowError,
+} from '#exports/exporter.ts'
 import { makeExporter } from '#exports/make-exporter.ts'
 import { factsOf, providerNames } from '#providers/all-facts.ts'
 import type { Environment } from '#settings/environment-file.ts'
@@ -59,7 +64,11 @@ async function writeAccount(
   const { from, to, format, hasBom, isForSpreadsheet } = start
   // Programs on this machine show instants in its zone.
   const zone = Temporal.Now.timeZoneId()
-  const subject: ExportSubject = { account, from, to, zone, now: Date.now() }
+  // Read before the rows, so that a file with rows is not lost to a balance. A table has none.
+  const hasBalance = category === 'banking' && format !== 'csv'
+  const balance = hasBalance ? await readBalance(client, account, writing.terminal) : null
+  const shown = { ...account, currency: balance?.currency ?? account.currency }
+  const subject: ExportSubject = { account: shown, from, to, zone, now: Date.now() }
   const made = makeExporter(format, category, subject, { hasBom, isForSpreadsheet })
   if (made === null) {
     const message = `Brokerage accounts have no form in ${format}: choose --format csv or json`
@@ -72,9 +81,6 @@ async function writeAccount(
     ...(to === null ? {} : { to }),
     limit: pageRows,
   }
-  // Read before the rows, so that a file with rows is not lost to a balance. A table has none.
-  const hasBalance = category === 'banking' && format !== 'csv'
-  const balance = hasBalance ? await readBalance(client, account, writing.terminal) : null
   const list = category === 'banking' ? client.transactions.list(query) : client.trades.list(query)
   const pages = list.pages() as AsyncIterable<{ readonly data: readonly ExportedRow[] }>
   await writeFile(made.exporter as Exporter<ExportedRow>, pages, { ...writing, balance })
@@ -170,7 +176,8 @@ async function readBalance(
 /** The failure, and how far the file has come. */
 function explain(error: unknown, { rows, last }: Progress): unknown {
   const isUnread = error instanceof Error && 'code' in error && error.code === 'EPIPE'
-  const isOurs = error instanceof TributaryError || error instanceof TypeError || isUnread
+  const isOurs =
+    [TributaryError, TypeError, UnfitRowError].some((kind) => error instanceof kind) || isUnread
   if (!isOurs) return error
   const stopped =
     last === null

@@ -218,6 +218,10 @@ export const Transaction = z
       .meta({ description: 'The raw ISO 8601 timestamp of the provider.' }),
     description: text('As the bank wrote it.'),
     amount: decimal('Negative for debit, positive for credit.'),
+    currency: currency.optional().meta({
+      description: "Only where the amount is in another currency than the account's.",
+      example: 'USD',
+    }),
     direction: z.enum(['credit', 'debit']).meta({ description: 'Matches the sign of amount.' }),
     category: z
       .enum(categoryKeys)

@@ -1,5 +1,5 @@
 /**
- * Comma-separated values (RFC 4180), UTF-8, lines end with CR LF. Amounts are as the provider sent them.
+ * Comma-separated values (RFC 4180), UTF-8, lines end with CR LF. Amounts are as the API sends them.
  */
 import type { Trade, Transaction } from '#contract/resources.ts'
 import type { CsvOptions, Exporter, ExportSubject } from './exporter.ts'
@@ -22,7 +22,7 @@ export const makeTransactionCsv = ({ account }: ExportSubject, options: CsvOptio
       row.date,
       row.datetime,
       row.amount,
-      account.currency,
+      row.currency ?? account.currency,
       row.description,
       row.merchantName,
       row.category,

@@ -9,19 +9,28 @@ export type ExportFormat = (typeof exportFormats)[number]
 
 /** What the file is about. */
 export interface ExportSubject {
+  /** With the currency of its balance, where that is known. */
   readonly account: Account
-  /** The first and the last day that were asked for; null: as the API decides. */
+  /** The first and the last day or instant that were asked for; null: as the API decides. */
   readonly from: string | null
   readonly to: string | null
-  /** The zone whose days the rows have. */
+  /** The zone in which programs show the instants of the file. */
   readonly zone: string
   /** When the file is made, in milliseconds since the epoch. */
   readonly now: number
+  /** When its balance was read, in milliseconds since the epoch; absent: now. */
+  readonly balanceAt?: number
+}
+
+/** A row that a file of the format cannot hold. The message says which formats can. */
+export class UnfitRowError extends Error {
+  override readonly name = 'UnfitRowError'
 }
 
 /** Writes one file. Each method gives text to append. */
 export interface Exporter<Row> {
   begin(): string
+  /** @throws UnfitRowError. */
   add(rows: readonly Row[]): string
   /** @param balance The account's balance now; null: it is not known. */
   end(balance: Balance | null): string

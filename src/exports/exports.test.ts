@@ -145,9 +145,35 @@ test('an OFX statement begins 30 days before its end, or before today, when no f
     return [...exporter.begin().matchAll(/<DT(?:START|END)>(\d{8})/g)].map(([, day]) => day)
   }
   assert.deepEqual(daysOf(null, '2026-06-30'), ['20260531', '20260630'])
-  assert.deepEqual(daysOf(null, '2026-12-24T08:00:00+11:00'), ['20261026', '20261224'])
+  assert.deepEqual(daysOf(null, '2026-12-24T08:00:00+11:00'), ['20261026', '20261223'])
+  assert.deepEqual(daysOf('2026-10-01T23:30:00-02:00', null), ['20261002', '20261125'])
   assert.deepEqual(daysOf(null, null), ['20261026', '20261125'])
   assert.deepEqual(daysOf('2026-01-01', null), ['20260101', '20261125'])
+})
+
+test('a row in another currency is named with it in a CSV file, and refused by an OFX file', () => {
+  const yen = { ...row, amount: '-7000', currency: 'JPY' } as Transaction
+  const [, first, second] = readCsv(write('csv', { rows: [row, yen] }))
+  assert.deepEqual(
+    [first?.slice(2, 4), second?.slice(2, 4)],
+    [
+      ['-12.345', 'AUD'],
+      ['-7000', 'JPY'],
+    ],
+  )
+  assert.throws(() => write('ofx', { rows: [row, yen] }), {
+    name: 'UnfitRowError',
+    message:
+      'A transaction is in JPY, and an OFX file has one currency, here AUD: choose csv or json',
+  })
+})
+
+test('texts of an OFX file are no longer than OFX allows', () => {
+  const description = '𝒳'.repeat(2000)
+  const file = write('ofx', { rows: [{ ...row, description }] })
+  const lengthOf = (name: string) =>
+    [...(new RegExp(`<${name}>(.*)\r`).exec(file)?.[1] ?? '')].length
+  assert.deepEqual([lengthOf('NAME'), lengthOf('MEMO')], [32, 255])
 })
 
 test('an OFX file without a known balance has none, and a card is a statement of a card', () => {

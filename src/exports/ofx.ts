@@ -5,7 +5,7 @@
 import { hash } from 'node:crypto'
 import type { AccountType, Transaction } from '#contract/resources.ts'
 import { toMidday } from '#kernel/midday.ts'
-import type { Exporter, ExportSubject } from './exporter.ts'
+import { type Exporter, type ExportSubject, UnfitRowError } from './exporter.ts'
 
 const header = [
   'OFXHEADER:100',
@@ -18,8 +18,8 @@ const header = [
   'OLDFILEUID:NONE',
   'NEWFILEUID:NONE',
 ]
-/** OFX 1.02, 11.3 and 11.4: the lengths of BANKID, ACCTID, FITID and NAME. */
-const [maxBankLength, maxAccountLength, maxIdLength, maxNameLength] = [9, 22, 255, 32]
+/** OFX 1.02, chapters 3 and 11. */
+const maxLengths = { bankId: 9, accountId: 22, id: 255, name: 32, memo: 255 }
 
 const bankTypes: Readonly<Partial<Record<AccountType, string>>> = {
   savings: 'SAVINGS',
@@ -28,19 +28,19 @@ const bankTypes: Readonly<Partial<Record<AccountType, string>>> = {
 }
 
 export function makeOfx(subject: ExportSubject): Exporter<Transaction> {
-  const { account, zone, now } = subject
+  const { account, zone, now, balanceAt = now } = subject
   const isCard = account.type === 'credit-card'
   const names = isCard
     ? { set: 'CREDITCARDMSGSRSV1', response: 'CCSTMTTRNRS', statement: 'CCSTMTRS' }
     : { set: 'BANKMSGSRSV1', response: 'STMTTRNRS', statement: 'STMTRS' }
   const toStamp = (day: string) => stamp(toMidday(day, zone) * 1000)
   // A UUID is longer; what is left of its digits still tells a person's accounts apart.
-  const accountId = account.id.replaceAll('-', '').slice(0, maxAccountLength)
+  const accountId = account.id.replaceAll('-', '').slice(0, maxLengths.accountId)
   const owner = isCard
     ? ['<CCACCTFROM>', `<ACCTID>${accountId}`, '</CCACCTFROM>']
     : [
         '<BANKACCTFROM>',
-        `<BANKID>${toValue(cut(account.institutionName ?? 'bank', maxBankLength))}`,
+        `<BANKID>${toValue(cut(account.institutionName ?? 'bank', maxLengths.bankId))}`,
         `<ACCTID>${accountId}`,
         `<ACCTTYPE>${bankTypes[account.type] ?? 'CHECKING'}`,
         '</BANKACCTFROM>',
@@ -67,7 +67,13 @@ export function makeOfx(subject: ExportSubject): Exporter<Transaction> {
         `<DTSTART>${toStamp(firstDayOf(subject))}`,
         `<DTEND>${toStamp(lastDayOf(subject))}`,
       ]),
-    add: (rows) => rows.map((row) => lines(toEntry(row, toStamp))).join(''),
+    add(rows) {
+      for (const { currency = account.currency } of rows) {
+        // The element for it demands a rate (OFX 1.02, chapter 5), which is not known.
+        if (currency !== account.currency) throw new UnfitRowError(describeOther(subject, currency))
+      }
+      return rows.map((row) => lines(toEntry(row, toStamp))).join('')
+    },
     end: (balance) =>
       lines([
         '</BANKTRANLIST>',
@@ -76,7 +82,7 @@ export function makeOfx(subject: ExportSubject): Exporter<Transaction> {
           : [
               '<LEDGERBAL>',
               `<BALAMT>${balance.currentBalance}`,
-              `<DTASOF>${stamp(now)}`,
+              `<DTASOF>${stamp(balanceAt)}`,
               '</LEDGERBAL>',
             ]),
         ...(balance?.currentBalance == null || balance.availableBalance == null
@@ -84,7 +90,7 @@ export function makeOfx(subject: ExportSubject): Exporter<Transaction> {
           : [
               '<AVAILBAL>',
               `<BALAMT>${balance.availableBalance}`,
-              `<DTASOF>${stamp(now)}`,
+              `<DTASOF>${stamp(balanceAt)}`,
               '</AVAILBAL>',
             ]),
         ...[`</${names.statement}>`, `</${names.response}>`, `</${names.set}>`, '</OFX>'],
@@ -92,37 +98,46 @@ export function makeOfx(subject: ExportSubject): Exporter<Transaction> {
   }
 }
 
+const describeOther = ({ account }: ExportSubject, currency: string) =>
+  `A transaction is in ${currency}, and an OFX file has one currency, here ${account.currency}: choose csv or json`
+
 /** What was asked for, or 30 days before the last day or today, whichever is earlier (R14). */
 function firstDayOf(subject: ExportSubject): string {
-  if (subject.from !== null) return subject.from.slice(0, 10)
+  if (subject.from !== null) return toDay(subject.from, subject)
   const [earlier = ''] = [lastDayOf(subject), todayOf(subject)].sort()
   return Temporal.PlainDate.from(earlier).subtract({ days: 30 }).toString()
 }
 
-const lastDayOf = (subject: ExportSubject) => subject.to?.slice(0, 10) ?? todayOf(subject)
+const lastDayOf = (subject: ExportSubject) =>
+  subject.to === null ? todayOf(subject) : toDay(subject.to, subject)
 
-const todayOf = ({ now, zone }: ExportSubject) =>
-  Temporal.Instant.fromEpochMilliseconds(now).toZonedDateTimeISO(zone).toPlainDate().toString()
+const todayOf = (subject: ExportSubject) => toDay(new Date(subject.now).toISOString(), subject)
+
+/** The day of a day or an instant, which the API has accepted. */
+function toDay(bound: string, { zone }: ExportSubject): string {
+  if (bound.length === 10) return bound
+  return Temporal.Instant.from(bound).toZonedDateTimeISO(zone).toPlainDate().toString()
+}
 
 function toEntry(row: Transaction, toStamp: (day: string) => string): readonly string[] {
   const name = row.merchantName ?? row.description
-  const shortName = cut(name, maxNameLength)
+  const shortName = cut(name, maxLengths.name)
   const memo = shortName === row.description ? '' : row.description
   return [
     '<STMTTRN>',
     `<TRNTYPE>${row.direction === 'credit' ? 'CREDIT' : 'DEBIT'}`,
     `<DTPOSTED>${toStamp(row.date)}`,
     `<TRNAMT>${row.amount}`,
-    `<FITID>${toValue(row.id.length <= maxIdLength ? row.id : hash('sha256', row.id))}`,
+    `<FITID>${toValue(row.id.length <= maxLengths.id ? row.id : hash('sha256', row.id))}`,
     `<NAME>${toValue(shortName === '' ? '-' : shortName)}`,
-    ...(memo === '' ? [] : [`<MEMO>${toValue(memo)}`]),
+    ...(memo === '' ? [] : [`<MEMO>${toValue(cut(memo, maxLengths.memo))}`]),
     '</STMTTRN>',
   ]
 }
 
 const lines = (texts: readonly string[]) => texts.map((text) => `${text}\r\n`).join('')
 
-/** By whole characters: half of one is none. */
+/** By whole characters: a surrogate pair is never split. */
 const cut = (text: string, length: number) => [...text].slice(0, length).join('').trim()
 
 /** Values end at the end of their line. */

@@ -127,9 +127,10 @@ function summarize(
   const rows = shares.flatMap((share) => share.rows)
   const groups = new Map<string, Group>()
   for (const row of rows) {
-    const currency = accounts.get(row.accountId)?.currency ?? 'XXX'
+    const currency = row.currency ?? accounts.get(row.accountId)?.currency ?? 'XXX'
     const { key, label } = nameGroup(groupBy, row, accounts)
-    const name = JSON.stringify([key, currency])
+    // Points of two schemes have no currency, and are not added up.
+    const name = JSON.stringify([key, currency, currency === 'XXX' ? row.accountId : null])
     const group = groups.getOrInsertComputed(name, () => {
       return { key, label, currency, moneyIn: zero, moneyOut: zero, count: 0 }
     })

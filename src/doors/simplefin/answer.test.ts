@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Account, Connection, Holding } from '#contract/resources.ts'
 import type { Decimal } from '#kernel/decimal.ts'
-import { sumHoldings, valuePosition } from '#resources/position-value.ts'
+import { sumHoldings } from '#resources/sum-holdings.ts'
 import { makeAnswer } from './answer.ts'
 import { nameAccounts, toAmount, toOrganizations, toSimplefinAccount } from './map.ts'
 import { cleanText } from './problems.ts'
@@ -42,22 +42,22 @@ const holding = (over: Partial<Holding>) =>
     quantity: '1.5',
     averagePrice: '80.1',
     currentPrice: '90.10',
-    marketValue: null,
-    unrealizedPnl: null,
+    marketValue: '135.150',
+    unrealizedPnl: '15.00',
     ...over,
   }) as Holding
 
 test('positions have all nine keys, an exact value, and the cost as a total', () => {
   const holdings = [
     holding({}),
-    holding({ id: 'h2', marketValue: '7' as Decimal, averagePrice: null }),
+    holding({ id: 'h2', marketValue: '7' as Decimal, averagePrice: null, unrealizedPnl: null }),
   ]
   const balance = sumHoldings(holdings, 'AUD')
   assert.equal(balance, '142.150')
   assert(balance !== null)
   const valued = holdings.map((one) => ({
     holding: one,
-    value: valuePosition(one) ?? assert.fail(),
+    value: one.marketValue ?? assert.fail(),
   }))
   const answer = makeAnswer(
     {
@@ -102,7 +102,7 @@ test('positions have all nine keys, an exact value, and the cost as a total', ()
           description: 'Vanguard & Co',
           market_value: '135.150',
           purchase_price: '80.10',
-          total_cost: '120.15',
+          total_cost: '120.150',
         },
         {
           id: 'h2',
@@ -120,7 +120,7 @@ test('positions have all nine keys, an exact value, and the cost as a total', ()
 test('a sum of positions is not known where one has no price or another currency', () => {
   assert.equal(sumHoldings([], 'AUD'), '0')
   assert.equal(sumHoldings([holding({ currency: 'USD' })], 'AUD'), null)
-  assert.equal(sumHoldings([holding({ currentPrice: null })], 'AUD'), null)
+  assert.equal(sumHoldings([holding({ marketValue: null })], 'AUD'), null)
 })
 
 test('a second login at one bank has a number, the oldest has none, whatever their order', () => {

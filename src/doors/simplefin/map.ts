@@ -4,7 +4,7 @@
  */
 import { categoryLabels } from '#contract/categories.ts'
 import type { Account, Balance, Connection, Holding, Transaction } from '#contract/resources.ts'
-import { type Decimal, fractionDigits, multiply, roundHalfEven } from '#kernel/decimal.ts'
+import { type Decimal, fractionDigits, roundHalfEven, subtract } from '#kernel/decimal.ts'
 import { atFirstUse } from '#kernel/lazily.ts'
 import { cleanText } from './problems.ts'
 
@@ -136,14 +136,15 @@ export function toTransaction(row: Transaction, posted: number) {
 }
 
 export function toHolding(holding: Holding, value: Decimal, created: number) {
-  const { averagePrice, quantity } = holding
+  const { averagePrice, quantity, unrealizedPnl } = holding
   return {
     id: holding.id,
     created,
     currency: holding.currency,
     // A total for some clients and a price for others: neither reads null.
     cost_basis: null,
-    total_cost: averagePrice === null ? null : toAmount(multiply(averagePrice, quantity)),
+    // One contract may stand for many units, which the profit knows.
+    total_cost: unrealizedPnl === null ? null : toAmount(subtract(value, unrealizedPnl)),
     description: cleanText(holding.name ?? holding.symbol),
     market_value: toAmount(value),
     purchase_price: averagePrice === null ? null : toAmount(averagePrice),

@@ -11,7 +11,7 @@ import { type Answer, type Gate, GateError } from '#gate/gate.ts'
 import type { Decimal } from '#kernel/decimal.ts'
 import { findFailure } from '#providers/failure.ts'
 import { readHoldingsByAccount } from '#resources/holdings-by-account.ts'
-import { sumHoldings, valuePosition } from '#resources/position-value.ts'
+import { sumHoldings } from '#resources/sum-holdings.ts'
 import { ClientDisconnected } from '../client.ts'
 import { toApiError } from '../refusal.ts'
 import type { Problem } from './problems.ts'
@@ -22,7 +22,7 @@ export interface ReadAccountsOptions {
   readonly gate: Pick<Gate, 'answerAgain'>
   /** The ids of connections that are not active, as they are now: a read may have found that out. */
   readonly listLost: () => Promise<ReadonlySet<string>>
-  readonly toRowTexts: (answer: Answer) => RowTexts
+  readonly toRowTexts: (answer: Answer, currency: string) => RowTexts
   readonly caller: Caller
   /** Null: every connection. */
   readonly connections: ReadonlySet<string> | null
@@ -159,14 +159,17 @@ async function readBank(group: Group): Promise<AccountReading[]> {
   const balances = await listBalances(group)
   const readings: AccountReading[] = []
   for (const account of own) {
-    const { currentBalance = null, availableBalance = null } = balances.get(account.id) ?? {}
+    const balance = balances.get(account.id)
+    const { currentBalance = null, availableBalance = null } = balance ?? {}
     if (currentBalance === null) {
       problems.push({ kind: 'account', account })
       continue
     }
-    const rows = days === null ? [] : await readRows(group, { ask, account, days })
+    // The account's own may have been taken for granted until a balance was read.
+    const shown = { ...account, currency: balance?.currency ?? account.currency }
+    const rows = days === null ? [] : await readRows(group, { ask, account: shown, days })
     readings.push({
-      account,
+      account: shown,
       connection,
       balance: { currentBalance, availableBalance },
       rows,
@@ -217,7 +220,9 @@ async function readRows(
     if (group.late.aborted || count >= maxRows) return rows
     const asked = { ...query, limit: `${windowLimit}`, offset: `${offset}` }
     const found = await attempt(group, group.connection, () =>
-      ask(operations.listTransactions, asked, group.toRowTexts),
+      ask(operations.listTransactions, asked, (answer) =>
+        group.toRowTexts(answer, account.currency),
+      ),
     )
     if (found === null) {
       cut('its transactions cannot be read at the moment')
@@ -225,6 +230,9 @@ async function readRows(
     }
     const { pagination } = found
     rows.push(...found.days)
+    for (const currency of found.leftOut) {
+      cut(`its transactions in ${currency} are left out, because it is in ${account.currency}`)
+    }
     count += found.rows
     if (!pagination.hasMore) return rows
     offset = pagination.offset + pagination.limit
@@ -264,10 +272,9 @@ async function readBroker(group: Group): Promise<AccountReading[]> {
       problems.push({ kind: 'absent', account, what })
       return []
     }
-    const valued = holdings.flatMap((holding) => {
-      const value = valuePosition(holding)
-      return value === null ? [] : [{ holding, value }]
-    })
+    const valued = holdings.flatMap((holding) =>
+      holding.marketValue === null ? [] : [{ holding, value: holding.marketValue }],
+    )
     return [
       {
         account,

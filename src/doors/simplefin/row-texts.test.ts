@@ -85,7 +85,7 @@ test('an answer from remembered windows has the bytes of one that is written row
       const cached = windows.map(makeCached)
       const read = () =>
         answer(
-          cached.map((one) => toRowTexts(one, zone)),
+          cached.map((one) => toRowTexts(one, zone, 'NZD')),
           start,
           end,
         )
@@ -105,37 +105,53 @@ test('an answer from remembered windows has the bytes of one that is written row
 test('the same cached bytes are translated once, other bytes and another zone anew', () => {
   const toRowTexts = makeRowTexts()
   const cached = oneRow()
-  const texts = toRowTexts(cached, zone)
-  assert.equal(toRowTexts({ ...cached }, zone), texts)
-  assert.notEqual(toRowTexts(oneRow(), zone), texts)
-  const posted = (zoneName: string) => toRowTexts(cached, zoneName).days.map((day) => day.posted)
+  const texts = toRowTexts(cached, zone, 'NZD')
+  assert.equal(toRowTexts({ ...cached }, zone, 'NZD'), texts)
+  assert.notEqual(toRowTexts(oneRow(), zone, 'NZD'), texts)
+  const posted = (zoneName: string) =>
+    toRowTexts(cached, zoneName, 'NZD').days.map((day) => day.posted)
   assert.deepEqual(posted('Pacific/Kiritimati'), [toMidday('2026-11-24', 'Pacific/Kiritimati')])
   assert.deepEqual(posted(zone), [toMidday('2026-11-24', zone)])
   const fresh = { ...oneRow(), cache: 'MISS' } as const
-  assert.notEqual(toRowTexts(fresh, zone), toRowTexts(fresh, zone))
+  assert.notEqual(toRowTexts(fresh, zone, 'NZD'), toRowTexts(fresh, zone, 'NZD'))
+})
+
+test('rows in another currency than the account is shown in are left out and named', () => {
+  const toRowTexts = makeRowTexts()
+  const own = makeRow('1', '2026-11-24', 'own')
+  const yen = { ...makeRow('2', '2026-11-24', 'yen'), currency: 'JPY' }
+  const cached = makeCached([own, yen])
+  const read = (currency: string) => {
+    const { days, leftOut, rows } = toRowTexts(cached, zone, currency)
+    const text = days.map((one) => Buffer.from(one.text).toString().slice(1)).join()
+    const shown = JSON.parse(`[${text}]`) as { id: string }[]
+    return { ids: shown.map(({ id }) => id), leftOut, rows }
+  }
+  assert.deepEqual(read('NZD'), { ids: ['1'], leftOut: ['JPY'], rows: 2 })
+  assert.deepEqual(read('JPY'), { ids: ['1', '2'], leftOut: [], rows: 2 })
 })
 
 test('texts are kept up to a bound; those in use stay', () => {
   const toRowTexts = makeRowTexts(6000)
   const used = oneRow()
-  const first = toRowTexts(used, zone)
+  const first = toRowTexts(used, zone, 'NZD')
   const unused = oneRow()
-  const second = toRowTexts(unused, zone)
+  const second = toRowTexts(unused, zone, 'NZD')
   for (let count = 0; count < 10; count += 1) {
-    toRowTexts(oneRow(), zone)
-    assert.equal(toRowTexts(used, zone), first)
+    toRowTexts(oneRow(), zone, 'NZD')
+    assert.equal(toRowTexts(used, zone, 'NZD'), first)
   }
-  assert.notEqual(toRowTexts(unused, zone), second)
+  assert.notEqual(toRowTexts(unused, zone, 'NZD'), second)
 })
 
 test('a text is gone with the cached bytes that it was made from', async () => {
   const toRowTexts = makeRowTexts()
   const cached = oneRow()
-  const make = (answer: Answer) => new WeakRef(toRowTexts(answer, zone))
+  const make = (answer: Answer) => new WeakRef(toRowTexts(answer, zone, 'NZD'))
   const [held, dropped] = [make(cached), make(oneRow())]
   // What was just referred to is held until the end of the turn.
   await new Promise((resolve) => setImmediate(resolve))
   collect()
   assert.equal(dropped.deref(), undefined)
-  assert.equal(held.deref(), toRowTexts(cached, zone))
+  assert.equal(held.deref(), toRowTexts(cached, zone, 'NZD'))
 })

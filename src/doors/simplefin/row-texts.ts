@@ -1,7 +1,7 @@
 /**
  * Rows of one cached answer of `/v1/transactions` as text in the shape of SimpleFIN. The text is a function
- * of the answer's bytes and of a zone alone, and is kept for as long as these bytes are cached, so that a
- * program that asks again costs no more for each row than REST does.
+ * of the answer's bytes, a zone and a currency alone, and is kept for as long as these bytes are cached, so
+ * that a program that asks again costs no more for each row than REST does.
  */
 import type { Pagination, Transaction } from '#contract/resources.ts'
 import type { Answer } from '#gate/gate.ts'
@@ -21,9 +21,12 @@ export interface RowTexts {
   readonly pagination: Pagination
   readonly rows: number
   readonly days: readonly DayText[]
+  /** The currencies of rows that are left out: SimpleFIN has one for an account. */
+  readonly leftOut: readonly string[]
 }
 
-export type ToRowTexts = (answer: Answer, zone: string) => RowTexts
+/** @param currency The one that the account is shown in. */
+export type ToRowTexts = (answer: Answer, zone: string, currency: string) => RowTexts
 
 /** The bound of all kept texts together. */
 const maxKeptBytes = 16 * 1024 * 1024
@@ -32,15 +35,16 @@ const [dayBytes, textBytes] = [200, 500]
 
 /** @returns a translation of answers of `/v1/transactions`; the same cached bytes are translated once. */
 export function makeRowTexts(maxBytes = maxKeptBytes): ToRowTexts {
-  const kept = makeKeptForms<{ readonly zone: string; readonly texts: RowTexts }>(
+  const kept = makeKeptForms<{ readonly name: string; readonly texts: RowTexts }>(
     maxBytes,
     ({ texts }) => sizeOf(texts),
   )
-  return ({ body, cache }, zone) => {
+  return ({ body, cache }, zone, currency) => {
     const known = kept.get(body)
-    if (known?.zone === zone) return known.texts
-    const texts = translate(body, zone)
-    if (cache === 'HIT') kept.set(body, { zone, texts })
+    const name = `${zone} ${currency}`
+    if (known?.name === name) return known.texts
+    const texts = translate(body, zone, currency)
+    if (cache === 'HIT') kept.set(body, { name, texts })
     return texts
   }
 }
@@ -48,10 +52,13 @@ export function makeRowTexts(maxBytes = maxKeptBytes): ToRowTexts {
 const sizeOf = ({ days }: RowTexts): number =>
   days.reduce((sum, { text }) => sum + text.byteLength + dayBytes, textBytes)
 
-function translate(body: Uint8Array, zone: string): RowTexts {
+function translate(body: Uint8Array, zone: string, shown: string): RowTexts {
   const { data, pagination } = parseAnswer<{ data: Transaction[]; pagination: Pagination }>(body)
   const toMidday = makeMidday(zone)
-  const days = toRuns(data).map((rows) => {
+  const { own = [], other = [] } = Object.groupBy(data, ({ currency = shown }) =>
+    currency === shown ? 'own' : 'other',
+  )
+  const days = toRuns(own).map((rows) => {
     const posted = toMidday(rows[0].date)
     return {
       posted,
@@ -64,6 +71,7 @@ function translate(body: Uint8Array, zone: string): RowTexts {
   return {
     pagination,
     rows: data.length,
+    leftOut: [...new Set(other.flatMap(({ currency = [] }) => currency))].toSorted(),
     days: days.map((day) => {
       const start = end
       end += Buffer.byteLength(day.text)

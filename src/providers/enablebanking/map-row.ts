@@ -6,6 +6,7 @@ import { getZone, type Micros } from '#kernel/time.ts'
 import { timeOfDay } from '../day-time.ts'
 import { categoryOfMerchant } from '../merchant-category.ts'
 import type { AccountRef, RowsQuery, TransactionDetails } from '../port.ts'
+import { toOtherCurrency } from '../row-currency.ts'
 import { type PendingRow, type RowSettling, untoldDates } from '../row-details.ts'
 import { keyContent, toTransactionId } from '../row-identity.ts'
 import { malformed } from './failures.ts'
@@ -41,6 +42,7 @@ function toRow(
     datetime: null,
     description: row.description,
     amount: row.amount,
+    ...toOtherCurrency(row.currency, account),
     direction,
     category: categoryOfMerchant(row.merchantCode, direction),
     merchantName: row.merchant,

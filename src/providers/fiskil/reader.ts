@@ -10,6 +10,7 @@ import { isRecord } from '#kernel/json.ts'
 import { type Micros, parseDay, parseInstant } from '#kernel/time.ts'
 import { earliestZone, timeOfDay, timeOfInstant } from '../day-time.ts'
 import type { AccountRef, PageCursor, RowsQuery, TransactionPage } from '../port.ts'
+import { toOtherCurrency } from '../row-currency.ts'
 import type { RowDates, RowFrame } from '../row-details.ts'
 import { toCategoryKey } from './categories.ts'
 import { toDetails } from './details.ts'
@@ -219,6 +220,7 @@ export function toFields(
     ...frame,
     description: text('description') ?? text('reference') ?? merchantName ?? '',
     amount,
+    ...toOtherCurrency(typeof row.currency === 'string' ? text('currency') : null, account),
     direction: isNegative(amount) ? 'debit' : 'credit',
     category: readCategory(row, index, odd),
     merchantName,

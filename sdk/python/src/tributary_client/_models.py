@@ -257,6 +257,8 @@ class Transaction:
     """As the bank wrote it."""
     amount: Decimal
     """Negative for debit, positive for credit. Exact decimal text: parse it as a decimal, never as a float."""
+    currency: str | None = None
+    """Only where the amount is in another currency than the account's."""
     direction: str
     """Matches the sign of amount."""
     category: str | None
@@ -289,6 +291,7 @@ class Transaction:
             datetime=raw["datetime"],
             description=raw["description"],
             amount=to_decimal(raw["amount"]),
+            currency=raw.get("currency"),
             direction=raw["direction"],
             category=raw["category"],
             merchant_name=raw["merchantName"],

@@ -5,8 +5,10 @@ import { foreignText, type Html, html } from '../html.ts'
 /** ISO 4217 for what has no currency, such as points of a loyalty scheme. */
 const noCurrency = 'XXX'
 
+export const isNoCurrency = (currency: string) => currency === noCurrency
+
 export const nameCurrency = (currency: string) =>
-  currency === noCurrency ? 'no currency' : foreignText(currency, 12)
+  isNoCurrency(currency) ? 'no currency' : foreignText(currency, 12)
 
 /**
  * The exact value, with its digits in groups of three. One switch of the page hides everything of this class.

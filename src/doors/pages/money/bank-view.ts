@@ -2,7 +2,7 @@
 import type { Transaction } from '#contract/resources.ts'
 import { type Html, html } from '../html.ts'
 import { table } from '../table.ts'
-import { renderAmount } from './amounts.ts'
+import { nameCurrency, renderAmount } from './amounts.ts'
 import { renderForeign } from './parts.ts'
 import { renderBalances, renderFlows, renderParts } from './plots.ts'
 import type { MoneyReading, Rows } from './read-money.ts'
@@ -37,17 +37,23 @@ const untold = { currentBalance: null, availableBalance: null }
 /** Only where the rows are all until now, so that nothing is missing in between. */
 function renderPast(
   { account, days, today }: MoneyViewOptions,
-  { balance }: BankReading,
+  { balance, isOfOneTime }: BankReading,
   { data, pagination, truncated }: Rows<Transaction>,
 ): Html | null {
-  const current = balance.kind === 'read' ? (balance.body?.currentBalance ?? null) : null
+  const { currentBalance: current = null, currency: balanceCurrency = null } =
+    balance.kind === 'read' && balance.body !== null ? balance.body : {}
   const { offset, hasMore } = pagination
   if (current === null || data.length === 0 || days.to !== null || offset > 0) return null
-  if (hasMore || truncated) {
-    return html`<p><small>The balance of earlier days is not computed, because not all rows of that time are here.</small></p>`
+  const renderNone = (why: string) =>
+    html`<p><small>The balance of earlier days is not computed, because ${why}.</small></p>`
+  if (hasMore || truncated) return renderNone('not all rows of that time are here')
+  if (!isOfOneTime) return renderNone('the balance and the rows were not read at the same time')
+  const shown = balanceCurrency ?? account.currency
+  if (data.some(({ currency = shown }) => currency !== shown)) {
+    return renderNone('some rows are in other currencies')
   }
   const balances = computeBalances(data, current, today.toString())
-  return balances.length < 2 ? null : renderBalances(balances, account.currency)
+  return balances.length < 2 ? null : renderBalances(balances, shown)
 }
 
 function renderRows(options: MoneyViewOptions, rows: Rows<Transaction>): Html {
@@ -63,21 +69,24 @@ function renderSums(
   { account, filter }: MoneyViewOptions,
   { data }: Rows<Transaction>,
 ): Html | null {
-  const { currency } = account
   const shown = chooseTransactions(data, filter)
   if (shown.length === 0) return null
-  const spending = sumSpending(shown)
+  const byCurrency = Map.groupBy(shown, ({ currency = account.currency }) => currency)
+  const spent = [...byCurrency].flatMap(([currency, rows]) => {
+    const parts = sumSpending(rows)
+    return parts.length === 0 ? [] : [{ parts, currency, look: 'money-out' } as const]
+  })
   return html`<h2>In and out</h2>
 <p>Of the transactions shown below.</p>
-${renderFlows(sumMonths(shown), currency)}
+${[...byCurrency].map(([currency, rows]) => renderFlows(sumMonths(rows), currency))}
 ${
-  spending.length > 0 &&
+  spent.length > 0 &&
   html`<h2>Spending by category</h2>
-${renderParts('Spending by category', 'Category', { parts: spending, currency, look: 'money-out' })}`
+${spent.map((given) => renderParts(`Spending by category in ${nameCurrency(given.currency)}`, 'Category', given))}`
 }`
 }
 
-function renderTable(rows: readonly Transaction[], currency: string): Html {
+function renderTable(rows: readonly Transaction[], usual: string): Html {
   return table<Transaction>(
     'Transactions',
     [
@@ -88,7 +97,11 @@ function renderTable(rows: readonly Transaction[], currency: string): Html {
           html`${renderForeign(description)}${merchantName !== null && html` <small class="place">${renderForeign(merchantName)}</small>`}`,
       },
       { name: 'Category', show: ({ category }) => (category === null ? '—' : labelOf(category)) },
-      { name: 'Amount', className: 'sum', show: ({ amount }) => renderAmount(amount, currency) },
+      {
+        name: 'Amount',
+        className: 'sum',
+        show: ({ amount, currency = usual }) => renderAmount(amount, currency),
+      },
     ],
     rows,
     'rows bank',

@@ -1,7 +1,6 @@
 /** A brokerage account: its positions by value, and its trades. Rendering only. */
 import type { Holding, Trade } from '#contract/resources.ts'
 import { compare, type Decimal, zero } from '#kernel/decimal.ts'
-import { valuePosition } from '#resources/position-value.ts'
 import { type Html, html } from '../html.ts'
 import { type TableColumn, table } from '../table.ts'
 import { nameCurrency, renderAmount } from './amounts.ts'
@@ -60,7 +59,7 @@ const holdingColumns: readonly TableColumn<Holding>[] = [
   {
     name: 'Value',
     className: 'sum',
-    show: (holding) => orDash(valuePosition(holding), holding.currency),
+    show: ({ marketValue, currency }) => orDash(marketValue, currency),
   },
   {
     name: 'Gain',
@@ -71,10 +70,9 @@ const holdingColumns: readonly TableColumn<Holding>[] = [
 
 function renderValues(currency: string, holdings: readonly Holding[]): Html | null {
   const parts = holdings
-    .flatMap((holding) => {
-      const value = valuePosition(holding)
-      return value === null ? [] : [{ name: renderForeign(holding.symbol, 40), value }]
-    })
+    .flatMap(({ marketValue: value, symbol }) =>
+      value === null ? [] : [{ name: renderForeign(symbol, 40), value }],
+    )
     .toSorted((one, other) => compare(other.value, one.value))
   if (parts.every(({ value }) => compare(value, zero) === 0)) return null
   return html`<h3>By value in ${nameCurrency(currency)}</h3>

@@ -4,7 +4,12 @@
  */
 import { apiError } from '#contract/errors.ts'
 import type { Trade, Transaction } from '#contract/resources.ts'
-import type { ExportedRow, Exporter, ExportFormat } from '#exports/exporter.ts'
+import {
+  type ExportedRow,
+  type Exporter,
+  type ExportFormat,
+  UnfitRowError,
+} from '#exports/exporter.ts'
 import { makeExporter } from '#exports/make-exporter.ts'
 import { toAccount } from '#resources/list-accounts.ts'
 import type { AccountRow } from '#store/ports/accounts.ts'
@@ -43,17 +48,27 @@ export async function makeFile(
   wanted: FileWanted,
 ): Promise<string | null> {
   const { format, category, from, to, now, filter } = wanted
-  const subject = { account: toAccount(account), from, to, zone: reads.timezone, now }
+  // A table has no balance, and some providers give few a day.
+  const hasBalance = category === 'banking' && format !== 'csv'
+  const { balance, at } = hasBalance
+    ? await findBalance(reads, account, now)
+    : { balance: null, at: now }
+  const shown = { ...toAccount(account), currency: balance?.currency ?? account.currency }
+  const subject = { account: shown, from, to, zone: reads.timezone, now, balanceAt: at }
   const made = makeExporter(format, category, subject, csv)
   if (made === null) return null
-  const balance = category === 'banking' ? await findBalance(reads, account) : null
   const rows = await readAll(reads, account, wanted)
   const chosen =
     category === 'banking'
       ? chooseTransactions(rows as readonly Transaction[], filter)
       : chooseTrades(rows as readonly Trade[], filter)
   const exporter = made.exporter as Exporter<ExportedRow>
-  return `${exporter.begin()}${exporter.add(chosen)}${exporter.end(balance)}`
+  try {
+    return `${exporter.begin()}${exporter.add(chosen)}${exporter.end(balance)}`
+  } catch (error) {
+    if (!(error instanceof UnfitRowError)) throw error
+    throw apiError('invalid_params', { message: error.message, cause: error })
+  }
 }
 
 /** Window after window, as programs read them. */

@@ -6,7 +6,7 @@ import { nameOf, pathOf, shownStatusOf } from '../connections/facts.ts'
 import { type Html, html } from '../html.ts'
 import { hidden, leadingButton } from '../layout.ts'
 import { type TableColumn, table } from '../table.ts'
-import { nameCurrency, renderAmount } from './amounts.ts'
+import { isNoCurrency, nameCurrency, renderAmount } from './amounts.ts'
 import { renderForeign, renderRequests, renderSwitch, typeWords } from './parts.ts'
 import type { BalancesReading, Money } from './read-balances.ts'
 import { describeFailure } from './words.ts'
@@ -50,16 +50,18 @@ interface Total {
 function addUp(institutions: readonly MoneyInstitution[], { money }: BalancesReading) {
   const totals = new Map<string, Total>()
   let unknown = 0
-  const count = (currency: string, value: Decimal) => {
-    const former = totals.get(currency)
+  const count = (currency: string, value: Decimal, id: string) => {
+    // Points of two schemes are no more alike than two currencies.
+    const unit = isNoCurrency(currency) ? id : currency
+    const former = totals.get(unit)
     const sum = former === undefined ? value : add(former.sum, value)
-    totals.set(currency, { currency, sum, accounts: (former?.accounts ?? 0) + 1 })
+    totals.set(unit, { currency, sum, accounts: (former?.accounts ?? 0) + 1 })
   }
   for (const account of institutions.flatMap(({ accounts }) => accounts)) {
     const one = money.get(account.id)
-    if (one?.kind === 'bank') count(one.currency, one.current)
+    if (one?.kind === 'bank') count(one.currency, one.current, account.id)
     else if (one?.kind === 'broker') {
-      for (const { currency, value } of one.worth) count(currency, value)
+      for (const { currency, value } of one.worth) count(currency, value, account.id)
       if (one.worth.some(({ unknown: positions }) => positions > 0)) unknown += 1
     } else unknown += 1
   }

@@ -16,6 +16,7 @@ import {
   GateError,
 } from '#gate/gate.ts'
 import type { UserId } from '#kernel/ids.ts'
+import type { Millis } from '#kernel/time.ts'
 import { OwnerGoneError } from '#store/failure.ts'
 import type { UserAccessRow } from '#store/ports/users.ts'
 import type { ReadRecord } from '#telemetry/request-record.ts'
@@ -34,6 +35,10 @@ export interface Told<Body> {
   readonly body: Body
   /** A cap ended the page early. */
   readonly truncated: boolean
+  /** The age of the data (reading R36); null: they are no older than the answer's cache lifetime. */
+  readonly asOf: Millis | null
+  /** It was read now, not earlier. */
+  readonly isNew: boolean
 }
 
 export interface OwnReads {
@@ -124,7 +129,8 @@ async function ask<Body>(
     note(answer.cache, null)
     // Amounts are text, so that nothing of them passes through a float.
     const body = JSON.parse(Buffer.from(answer.body).toString()) as Body
-    return { body, truncated: answer.truncated }
+    const { truncated, asOf = null, cache } = answer
+    return { body, truncated, asOf, isNew: cache !== 'HIT' }
   } catch (thrown) {
     const error = toPublic(thrown)
     note(thrown instanceof GateError ? thrown.cache : 'BYPASS', error)

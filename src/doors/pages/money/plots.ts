@@ -7,7 +7,7 @@ import { addDays } from '#kernel/time.ts'
 import { type Html, type HtmlValue, html } from '../html.ts'
 import { renderMarked } from '../plot-marks.ts'
 import { table } from '../table.ts'
-import { largest, renderAmount, toShare } from './amounts.ts'
+import { largest, nameCurrency, renderAmount, toShare } from './amounts.ts'
 import type { DayBalance, MonthFlow } from './sums.ts'
 
 /** Units of the drawings, which the page scales. */
@@ -29,7 +29,7 @@ function renderBars(bars: readonly Bar[], most: Decimal): Html {
 export function renderFlows(flows: readonly MonthFlow[], currency: string): Html {
   const most = largest(flows.flatMap(({ moneyIn, moneyOut }) => [moneyIn, moneyOut]))
   return table<MonthFlow>(
-    'Money in and out by month',
+    `Money in and out by month in ${nameCurrency(currency)}`,
     [
       { name: 'Month', show: ({ month }) => month },
       { name: 'In', className: 'sum', show: (flow) => renderAmount(flow.moneyIn, currency) },
@@ -91,7 +91,7 @@ const [lineWidth, lineHeight] = [600, 100]
 export function renderBalances(days: readonly DayBalance[], currency: string): Html {
   const [first, last] = [days.at(0)?.day ?? '', days.at(-1)?.day ?? '']
   return html`<figure class="plot">
-<figcaption>Balance at the end of each day with rows, computed backwards from today’s. What is pending is not in it. ${renderExtremes(days, currency)}</figcaption>
+<figcaption>Balance at the end of each day with rows, computed backwards from today’s. What is pending is not in it. Balance and rows may be up to half an hour apart; what was booked in between is missing. ${renderExtremes(days, currency)}</figcaption>
 ${renderMarked(
   html`<svg role="img" class="amount-plot" aria-label="Computed balance from ${first} to ${last}; the table below has the numbers" viewBox="0 0 ${lineWidth} ${lineHeight}" preserveAspectRatio="none" width="100%" height="128">
 ${drawLine(days)}

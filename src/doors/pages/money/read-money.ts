@@ -2,9 +2,13 @@
 import { ApiError } from '#contract/errors.ts'
 import { listBalances, listHoldings, listTrades, listTransactions } from '#contract/operations.ts'
 import type { Balance, Holding, Pagination, Trade, Transaction } from '#contract/resources.ts'
+import type { Millis } from '#kernel/time.ts'
 import type { AccountRow } from '#store/ports/accounts.ts'
-import type { Asked, OwnReads } from './own-reads.ts'
+import type { Asked, OwnReads, Told } from './own-reads.ts'
 import type { Days } from './row-filter.ts'
+
+/** Rows are cached for so long; a balance for less. */
+const longestCacheMs = listTransactions.cacheSeconds * 1000
 
 /** Rows of one page, as REST has them by default. */
 export const rowsAtOnce = 200
@@ -24,6 +28,8 @@ export type MoneyReading =
       readonly category: 'banking'
       readonly rows: Part<Rows<Transaction>>
       readonly balance: Part<Balance | null>
+      /** Rows and balance were read at about the same time. */
+      readonly isOfOneTime: boolean
       readonly asked: readonly Asked[]
     }
   | {
@@ -57,17 +63,26 @@ export const toRowsAsked = (
 export async function readMoney(
   reads: OwnReads,
   account: AccountRow,
-  given: RowsWanted & { readonly category: MoneyReading['category'] },
+  given: RowsWanted & { readonly category: MoneyReading['category']; readonly now: Millis },
 ): Promise<MoneyReading> {
   const { category } = given
   const rows = toRowsAsked(account, category, given)
   if (category === 'banking') {
     const balance = { operation: listBalances, query: { accountIds: account.id } }
-    const [rowsPart, balancePart] = await Promise.all([
-      attempt(readOwnRows<Transaction>(reads, rows)),
-      attempt(readBalance(reads, balance)),
+    const [rowsPart, told] = await Promise.all([
+      attempt(reads.ask<TransactionsBody>(rows)),
+      attempt(reads.ask<Balances>(balance)),
     ])
-    return { category, rows: rowsPart, balance: balancePart, asked: [rows, balance] }
+    return {
+      category,
+      rows: rowsPart.kind === 'failed' ? rowsPart : { kind: 'read', body: toRows(rowsPart.body) },
+      balance: told.kind === 'failed' ? told : { kind: 'read', body: firstOf(told.body) },
+      isOfOneTime:
+        rowsPart.kind === 'read' &&
+        told.kind === 'read' &&
+        isNear(rowsPart.body, told.body, given.now),
+      asked: [rows, balance],
+    }
   }
   const { connectionId, id: accountId } = account
   const holdings = { operation: listHoldings, query: { connectionId, accountId } }
@@ -94,13 +109,29 @@ export async function readOwnRows<Row>(
   asked: Asked,
   isCounted = true,
 ): Promise<Rows<Row>> {
-  const { body, truncated } = await reads.ask<Omit<Rows<Row>, 'truncated'>>(asked, isCounted)
+  return toRows(await reads.ask<Omit<Rows<Row>, 'truncated'>>(asked, isCounted))
+}
+
+type TransactionsBody = Omit<Rows<Transaction>, 'truncated'>
+
+const toRows = <Row>({ body, truncated }: Told<Omit<Rows<Row>, 'truncated'>>): Rows<Row> => {
   return { ...body, truncated }
 }
 
+/** By their ages where both are told; otherwise one from the cache and one from the provider are not. */
+function isNear(rows: Told<unknown>, balance: Told<unknown>, now: Millis): boolean {
+  const apart = Math.abs((rows.asOf ?? now) - (balance.asOf ?? now))
+  const areDated = rows.asOf !== null && balance.asOf !== null
+  return apart <= longestCacheMs && (areDated || rows.isNew === balance.isNew)
+}
+
+interface Balances {
+  readonly data: readonly Balance[]
+}
+
 /** Null: the provider gave none for this account. */
-async function readBalance(reads: OwnReads, asked: Asked): Promise<Balance | null> {
-  const [balance] = (await reads.ask<{ data: Balance[] }>(asked)).body.data
+function firstOf({ body: { data } }: Told<Balances>): Balance | null {
+  const [balance] = data
   return balance === undefined || balance.currentBalance === null ? null : balance
 }
 
@@ -108,11 +139,25 @@ async function readHoldings(reads: OwnReads, asked: Asked): Promise<readonly Hol
   return (await reads.ask<{ data: Holding[] }>(asked)).body.data
 }
 
-/** As `readBalance`; null also where the provider has no balances at all. */
-export async function findBalance(reads: OwnReads, { id }: AccountRow): Promise<Balance | null> {
+export interface DatedBalance {
+  /** Null: the provider gives none. */
+  readonly balance: Balance | null
+  readonly at: Millis
+}
+
+/** The balance of an account, and of when it is. */
+export async function findBalance(
+  reads: OwnReads,
+  { id }: AccountRow,
+  now: Millis,
+): Promise<DatedBalance> {
   const asked = { operation: listBalances, query: { accountIds: id } }
-  return readBalance(reads, asked).catch((error: unknown) => {
-    if (error instanceof ApiError && error.entry === 'balances_not_available') return null
+  try {
+    const told = await reads.ask<Balances>(asked)
+    return { balance: firstOf(told), at: told.asOf ?? now }
+  } catch (error) {
+    const isNone = error instanceof ApiError && error.entry === 'balances_not_available'
+    if (isNone) return { balance: null, at: now }
     throw error
-  })
+  }
 }

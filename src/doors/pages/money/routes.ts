@@ -80,11 +80,13 @@ async function showOne(context: PagesContext, turn: SignedInRequest): Promise<Fa
   const account = await findAccount(context, turn)
   if (account === null) return showNone(context, turn)
   const filter = readRowFilter(request.query)
-  const now = Temporal.Instant.fromEpochMilliseconds(context.clock.now())
-  const today = now.toZonedDateTimeISO(zoneOf(visit.user)).toPlainDate()
+  const now = context.clock.now()
+  const today = Temporal.Instant.fromEpochMilliseconds(now)
+    .toZonedDateTimeISO(zoneOf(visit.user))
+    .toPlainDate()
   const days = toMonthDays(filter, today)
   const { category } = factsOf(account.provider)
-  const wanted = { ...days, offset: filter.offset, limit: rowsAtOnce, category }
+  const wanted = { ...days, offset: filter.offset, limit: rowsAtOnce, category, now }
   const reading = isPressed(request, filter)
     ? await readMoney(await open(context, turn), account, wanted)
     : null

@@ -1,5 +1,6 @@
 /** What stands around the rows of an account: how many they are, what follows, and the files of them. */
-import { type ExportFormat, exportFormats } from '#exports/exporter.ts'
+import type { ExportFormat } from '#exports/exporter.ts'
+import { formatsOf } from '#exports/make-exporter.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import { type Html, html } from '../html.ts'
 import { icon } from '../icons.ts'
@@ -46,7 +47,7 @@ const formatNames: Readonly<Record<ExportFormat, string>> = { csv: 'CSV', ofx: '
 
 /** Every row of the time that the filter leaves, also those that the page does not show yet. */
 export function renderDownloads({ account, category, filter, days }: MoneyViewOptions): Html {
-  const formats = exportFormats.filter((format) => format !== 'ofx' || category === 'banking')
+  const formats = formatsOf(category)
   const { search, category: kind, flow } = filter
   const toTarget = (format: ExportFormat) =>
     `/money/${account.id}/download?${toQueryText({

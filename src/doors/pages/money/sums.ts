@@ -2,7 +2,6 @@
 import { categoryLabels } from '#contract/categories.ts'
 import type { Holding, Transaction } from '#contract/resources.ts'
 import { add, compare, type Decimal, isNegative, negate, subtract, zero } from '#kernel/decimal.ts'
-import { valuePosition } from '#resources/position-value.ts'
 import { sumBy } from './amounts.ts'
 
 export interface MonthFlow {
@@ -95,7 +94,7 @@ export interface Worth {
 export function sumWorth(holdings: readonly Holding[]): readonly Worth[] {
   const byCurrency = Map.groupBy(holdings, ({ currency }) => currency)
   return [...byCurrency].map(([currency, positions]) => {
-    const values = positions.map(valuePosition)
+    const values = positions.map(({ marketValue }) => marketValue)
     const known = values.filter((value) => value !== null)
     return {
       currency,

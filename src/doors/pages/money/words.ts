@@ -28,12 +28,19 @@ export function describeFailure(error: ApiError, provider: ConnectionRow['provid
     case 'upstream_breaker_open':
       if (findFailure(error)?.kind === 'preparing')
         return `${name} is still preparing these data. Try again later.`
-      return `${name} or the institution did not answer. Try again shortly.`
+      return `${name} or the institution cannot be read now. Try again ${describeWait(error)}.`
     case 'upstream_bad_request':
       return toSentence(error.message.replace(/^Upstream rejected request: /, ''))
     default:
       return foreignText([error.message, ...(error.details ?? [])].join('; '), 300)
   }
+}
+
+/** Where the calls of a day are used up, it is hours. */
+function describeWait({ retryAfterSeconds }: ApiError): string {
+  const minutes = Math.ceil((retryAfterSeconds ?? 0) / 60)
+  if (minutes < 3) return 'shortly'
+  return minutes < 120 ? `in ${minutes} minutes` : `in ${Math.ceil(minutes / 60)} hours`
 }
 
 /** A reason of the provider, with a capital letter and a full stop. */
