@@ -28,7 +28,7 @@ import {
   somePassword,
 } from '#tests/contract/store/rows.ts'
 import { storeContract } from '#tests/contract/store/store-contract.ts'
-import { makeConnectionEvents } from '#webhooks/connection-events.ts'
+import { makeConnectionEvents } from '#webhooks/accept-connection-events.ts'
 import { makePostgresGround, type PostgresGround, type PostgresPlace } from './postgres-place.ts'
 
 const ground = await makePostgresGround()

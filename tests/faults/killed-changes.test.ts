@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { EventEnvelope } from '#contract/events.ts'
 import type { Store } from '#store/ports/store.ts'
 import { makeSqlitePlace } from '#tests/contract/store/place.ts'
-import { makeConnectionEvents } from '#webhooks/connection-events.ts'
+import { makeConnectionEvents } from '#webhooks/accept-connection-events.ts'
 import type { Moment } from './killed-changes/change-process.ts'
 
 const program = fileURLToPath(new URL('./killed-changes/change-process.ts', import.meta.url))

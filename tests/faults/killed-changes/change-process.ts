@@ -7,7 +7,7 @@ import type { Store } from '#store/ports/store.ts'
 import { addEndpoint } from '#tests/contract/store/event-rows.ts'
 import { keyA } from '#tests/contract/store/place.ts'
 import { addLink } from '#tests/contract/store/rows.ts'
-import { makeConnectionEvents } from '#webhooks/connection-events.ts'
+import { makeConnectionEvents } from '#webhooks/accept-connection-events.ts'
 
 /** When it is killed. */
 export type Moment = 'changed' | 'sealed' | 'accepted'

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { byOperator } from '#contract/actor.ts'
 import { type Service, type ServiceUser, startService } from '#tests/support/service.ts'
-import { makeConnectionEvents } from '#webhooks/connection-events.ts'
+import { makeConnectionEvents } from '#webhooks/accept-connection-events.ts'
 import { emit, manyDigits, transactionText } from './emitted.ts'
 
 let service: Service

@@ -5,7 +5,7 @@ import { after, before, test } from 'node:test'
 import { request } from 'undici'
 import { byOperator } from '#contract/actor.ts'
 import { type Service, type ServiceUser, startService } from '#tests/support/service.ts'
-import { makeConnectionEvents } from '#webhooks/connection-events.ts'
+import { makeConnectionEvents } from '#webhooks/accept-connection-events.ts'
 
 let service: Service
 let user: ServiceUser
