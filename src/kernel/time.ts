@@ -29,6 +29,9 @@ export interface Clock {
 
 export const systemClock: Clock = { now: () => Date.now() }
 
+/** The clocks of processes may differ by this much. */
+export const clockDriftMs = 300_000
+
 const msPerDay = 86_400_000
 
 const dayPattern = /^(\d{4})-(\d{2})-(\d{2})$/

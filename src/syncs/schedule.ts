@@ -4,7 +4,7 @@
  */
 
 import { maxRetryAfterSeconds } from '#kernel/retry-after.ts'
-import type { Millis } from '#kernel/time.ts'
+import { clockDriftMs, type Millis } from '#kernel/time.ts'
 import type { SyncReason } from '#store/ports/syncs.ts'
 
 const minuteMs = 60_000
@@ -24,9 +24,6 @@ const maxRetryMs = dayMs
 
 /** The share by which an interval is made longer or shorter. */
 const jitter = 0.1
-
-/** The clocks of processes may differ. */
-const slackMs = 5 * minuteMs
 
 /** `random` returns numbers from 0 up to 1. */
 export interface Timing {
@@ -53,7 +50,7 @@ export function isReadingRows(
 ): boolean {
   if (sync.reason !== 'schedule' || sync.ledgerFrom === null) return true
   // A read that lies ahead was dated by a clock that has been corrected since.
-  if (sync.rowsReadAt !== null && sync.rowsReadAt > rules.now + slackMs) return true
+  if (sync.rowsReadAt !== null && sync.rowsReadAt > rules.now + clockDriftMs) return true
   const dueAt = rowsDueAt(sync.rowsReadAt, rules.scheduledReadHours)
   return dueAt === null || dueAt <= rules.now
 }

@@ -5,7 +5,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { runInBatches } from '#jobs/batches.ts'
 import type { PeriodicTask } from '#jobs/periodic.ts'
-import type { Clock } from '#kernel/time.ts'
+import { type Clock, clockDriftMs } from '#kernel/time.ts'
 import type { SyncStore } from '#store/ports/syncs.ts'
 import { runLeaseMs } from './lease.ts'
 import type { Runs } from './runs.ts'
@@ -22,8 +22,6 @@ const maxRunsOfProvider = 2
 /** The longest wait for work that became due without a notification, and for expired leases. */
 const claimEveryMs = 10_000
 const checkWaitsEveryMs = 600_000
-/** The clocks of processes may differ. */
-const slackMs = 300_000
 const sweepEveryMs = 6 * 3_600_000
 const keptRunsMs = 30 * 86_400_000
 const sweepLimit = 500
@@ -82,7 +80,7 @@ export function makeSyncWaitCheck(
     everyMs: checkWaitsEveryMs,
     firstRun: 'at_once',
     async run() {
-      const longestMs = longestSyncWaitMs(intervalMinutes) + slackMs
+      const longestMs = longestSyncWaitMs(intervalMinutes) + clockDriftMs
       await syncs.shortenWaits({ now: clock.now(), leaseMs: runLeaseMs, longestMs })
     },
   }

@@ -4,13 +4,10 @@
  */
 import type { PeriodicTask } from '#jobs/periodic.ts'
 import { maxRetryAfterSeconds } from '#kernel/retry-after.ts'
-import type { Clock } from '#kernel/time.ts'
+import { type Clock, clockDriftMs } from '#kernel/time.ts'
 import type { DeliveryStore } from '#store/ports/deliveries.ts'
 import { endpointLeaseMs } from './lease.ts'
 import { jitter } from './retry-policy.ts'
-
-/** The clocks of processes may differ. */
-const slackMs = 300_000
 
 export interface WaitCheckOptions {
   readonly deliveries: Pick<DeliveryStore, 'shortenWaits'>
@@ -27,7 +24,7 @@ export function makeDeliveryWaitCheck(options: WaitCheckOptions): PeriodicTask {
     everyMs: 600_000,
     firstRun: 'at_once',
     async run() {
-      const longestMs = longestSeconds * 1000 + slackMs
+      const longestMs = longestSeconds * 1000 + clockDriftMs
       await deliveries.shortenWaits({ now: clock.now(), leaseMs: endpointLeaseMs, longestMs })
     },
   }
