@@ -25,5 +25,5 @@ const server = createServer((request, response) => {
   response.end(answer.body)
 })
 // A header contains it: otherwise the bytes would differ.
-server.keepAliveTimeout = listenerTimes.keepAlive
+server.keepAliveTimeout = listenerTimes.keepAliveMs
 server.listen(0, '127.0.0.1', () => serveChild({ port: (server.address() as AddressInfo).port }))

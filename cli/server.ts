@@ -6,13 +6,13 @@
 import { readFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Environment } from '#settings/environment-file.ts'
-import { readHost, toLocalUrl } from '#settings/listener.ts'
 import {
+  type Environment,
   type EnvironmentFile,
   EnvironmentFileError,
   readEnvironmentFile,
-} from '#src/settings/environment-file.ts'
+} from '#settings/environment-file.ts'
+import { readHost, toLocalUrl } from '#settings/listener.ts'
 
 export interface Server {
   readonly url: string
@@ -48,10 +48,10 @@ const refusal = (message: string, details: readonly string[] = [], cause?: unkno
 
 /**
  * What changes something may ask a provider: three times the server's own time limit for that
- * (`REQUEST_TIMEOUT_MS`, a minute unless set), because an action may wait for others on the same person. What
- * only reads asks none.
+ * (`REQUEST_TIMEOUT_MS`, a minute unless set), because an action may wait for others on the same person. The
+ * doctor alone asks providers and changes nothing, for ten seconds at most.
  */
-const waits = { change: 180, read: 60 }
+const usualWaitSeconds = { change: 180, read: 60 }
 const maxAnswerBytes = 64 * 1024 * 1024
 const clone = fileURLToPath(new URL('..', import.meta.url))
 
@@ -174,7 +174,8 @@ const whenHung =
   'Something listens there and does not answer: see whether its process is stopped or busy, and restart it'
 
 async function exchange(server: Server, call: Call): Promise<{ response: Response; text: string }> {
-  const waitSeconds = call.waitSeconds ?? (call.method === 'GET' ? waits.read : waits.change)
+  const waitSeconds =
+    call.waitSeconds ?? usualWaitSeconds[call.method === 'GET' ? 'read' : 'change']
   const signal = AbortSignal.timeout(waitSeconds * 1000)
   try {
     const response = await fetch(server.url + call.path, {
@@ -212,7 +213,7 @@ function toUnanswered(url: string, error: unknown): Refusal {
   return refusal(`No server answers at ${url}; start it, or set ADMIN_URL`, [], error)
 }
 
-/** What `fetch` says of a server that talks otherwise, hangs up, or sends a caller elsewhere. */
+/** What `fetch` says where the server speaks no HTTP, closes the connection, or redirects. */
 const isWrongAnswer = (cause: Error & { code?: string }): boolean =>
   cause.name === 'HTTPParserError' ||
   cause.message === 'unexpected redirect' ||

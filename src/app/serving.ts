@@ -36,7 +36,7 @@ export async function openServing(options: AssemblyOptions): Promise<Serving> {
     ...(options.tracing === undefined ? {} : { around: options.tracing.serve }),
     ...(options.checkCode === undefined ? {} : { checkCode: options.checkCode }),
     onFailure: (error) => options.reports.backgroundFailure('doors', error),
-    times: { ...listenerTimes, silence: config.requestTimeoutMs + listenerTimes.silence },
+    times: { ...listenerTimes, silenceMs: config.requestTimeoutMs + listenerTimes.silenceMs },
     direct: listDirectDoors({
       ...options,
       authorization,

@@ -32,27 +32,27 @@ import {
 } from './unparsed-requests.ts'
 import { askBeforeEach, countReads, discard } from './unparsed-rest.ts'
 
-/** How long a listener waits for a client, in milliseconds. */
+/** How long a listener waits for a client. */
 export interface ListenerTimes {
   /** For a complete head, from the connection or from the head's first byte. */
-  readonly headers: number
+  readonly headersMs: number
   /** For a complete request, its body included. */
-  readonly request: number
+  readonly requestMs: number
   /** Idle time between two requests. */
-  readonly keepAlive: number
+  readonly keepAliveMs: number
   /** For socket activity while an answer is awaited or written. Must be longer than any answer takes. */
-  readonly silence: number
+  readonly silenceMs: number
   /** How often the limits of heads and requests are checked. */
-  readonly check: number
+  readonly checkMs: number
 }
 
 export const listenerTimes: ListenerTimes = {
-  headers: 15_000,
-  request: 30_000,
+  headersMs: 15_000,
+  requestMs: 30_000,
   /** Longer than the idle time of common reverse proxies (60 s), so that they close first. */
-  keepAlive: 75_000,
-  silence: 240_000,
-  check: 5000,
+  keepAliveMs: 75_000,
+  silenceMs: 240_000,
+  checkMs: 5000,
 }
 /** How many of the longest idle connections are examined to find one that can be closed. */
 const looks = 64
@@ -137,10 +137,10 @@ function makeServer(connections: Connections, handler: RequestHandler): Server {
   }
   const server = createServer(
     {
-      headersTimeout: times.headers,
-      requestTimeout: times.request,
-      keepAliveTimeout: times.keepAlive,
-      connectionsCheckingInterval: times.check,
+      headersTimeout: times.headersMs,
+      requestTimeout: times.requestMs,
+      keepAliveTimeout: times.keepAliveMs,
+      connectionsCheckingInterval: times.checkMs,
       // `hasProperHost` checks the header, so that the refusal is the error envelope.
       requireHostHeader: false,
       // A request without a body is complete at once: its stream has ended before the handler sees it, and
@@ -291,7 +291,7 @@ function endWith({ open, times }: Connections, socket: Socket, write: () => void
   const broken = owed.find(({ req, writableEnded }) => !req.complete && !writableEnded)
   const before = owed.filter((response) => response !== broken)
   // Node's timers do not apply to a socket that was handed over.
-  const cut = setTimeout(() => socket.destroy(), times.silence)
+  const cut = setTimeout(() => socket.destroy(), times.silenceMs)
   socket.once('close', () => clearTimeout(cut))
   const writeWhenDue = () => {
     if (socket.destroyed || before.some(({ closed }) => !closed)) return
@@ -357,13 +357,13 @@ function limitSilence(connections: Connections, server: Server): void {
       tidy(connections, connection)
       connection.body?.check()
       // A timer that runs is left alone: setting it again would start it anew.
-      if (socket.timeout === times.silence) continue
+      if (socket.timeout === times.silenceMs) continue
       const isUnsent = socket.writableLength > 0 || owedOf(connection).length > 0
-      if (isUnsent) socket.setTimeout(times.silence)
+      if (isUnsent) socket.setTimeout(times.silenceMs)
     }
   }
   server.once('listening', () => {
-    const checking = setInterval(check, times.check)
+    const checking = setInterval(check, times.checkMs)
     checking.unref()
     server.once('close', () => clearInterval(checking))
   })

@@ -20,7 +20,7 @@ interface Place {
 /** `/now…` is answered at once, everything else when the test does it. */
 async function open(t: TestContext): Promise<Place> {
   const waiting: ServerResponse[] = []
-  const listener = makeListener({ ...listenerTimes, silence: 2000, check: 50 })
+  const listener = makeListener({ ...listenerTimes, silenceMs: 2000, checkMs: 50 })
   const server = listener.makeServer((request, response) => {
     if (request.url?.startsWith('/now')) response.end(request.url)
     else waiting.push(response)

@@ -4,7 +4,7 @@ import { listenerTimes } from '#doors/listener.ts'
 import { makePublicServer, type PublicServer } from '#doors/public-server.ts'
 import { dial, receive } from './raw.ts'
 
-const quick = { headers: 150, request: 300, keepAlive: 150, silence: 400, check: 30 }
+const quick = { headersMs: 150, requestMs: 300, keepAliveMs: 150, silenceMs: 400, checkMs: 30 }
 
 const unread = Promise.withResolvers<void>()
 let server: PublicServer
@@ -79,6 +79,6 @@ test('every wait of the real listener has a bound, and a proxy in front may clos
   for (const [name, ms] of Object.entries(listenerTimes)) {
     assert(ms > 0 && ms <= 600_000, name)
   }
-  assert(listenerTimes.headers <= 30_000)
-  assert(listenerTimes.keepAlive > 60_000)
+  assert(listenerTimes.headersMs <= 30_000)
+  assert(listenerTimes.keepAliveMs > 60_000)
 })
