@@ -1,10 +1,10 @@
 /** What ends the use of a snapshot. None of it is a failure of the provider by itself. */
 
 /**
- * How often a reading or an answer begins anew after each of them. `gone`: the body of a page is gone, or a
- * cursor that was stored is not taken any more. `moved`: numbered pages disagree, because rows moved while
- * they were read. `changed`: the window would not continue what was shown before. `contested`: another
- * process saved first.
+ * How many attempts, whatever ended the others, a reading or an answer may have had when it begins anew after
+ * one of these. `gone`: the body of a page is gone, or a cursor that was stored is not taken any more.
+ * `moved`: numbered pages disagree, because rows moved while they were read. `changed`: the window would not
+ * continue what was shown before. `contested`: another process saved first.
  */
 const mostTimes = { gone: 3, moved: 3, changed: 8, contested: 8 } as const
 
