@@ -6,9 +6,11 @@
  * are in the store. Users' requests have priority.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
+import type { Provider } from '#contract/resources.ts'
 import type { WindowKey, WindowState } from '#fast/port.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { CallWindows } from './day-windows.ts'
+import { UpstreamError } from './failure.ts'
 import type { CallContext, CallsLeft } from './port.ts'
 import type { BudgetLimits } from './provider-facts.ts'
 
@@ -19,12 +21,11 @@ export interface BudgetOptions extends BudgetLimits {
   readonly name: string
 }
 
+type Verdict = { allowed: true } | { allowed: false; retryAfterSeconds: number }
+
 /** `of` names a person's credentials or an account with a budget of its own; it must not reveal them. */
 export interface Budget {
-  (
-    call: CallContext,
-    of?: string,
-  ): Promise<{ allowed: true } | { allowed: false; retryAfterSeconds: number }>
+  (call: CallContext, of?: string): Promise<Verdict>
   /** What is left, without counting. Absent: nothing is limited. */
   readonly peek?: (of?: string) => Promise<CallsLeft>
 }
@@ -88,6 +89,23 @@ export function makeBudget(options: BudgetOptions): Budget {
   return Object.assign(request, { peek })
 }
 
-function refusal(resetMs: number): { allowed: false; retryAfterSeconds: number } {
+function refusal(resetMs: number): Verdict {
   return { allowed: false, retryAfterSeconds: Math.max(1, Math.ceil(resetMs / 1000)) }
+}
+
+/**
+ * The error of a budget of a day that is used up, in words of the provider's.
+ * @throws UpstreamError `throttled`; nothing is sent, so it says nothing of the provider.
+ */
+export function demandAllowed(
+  verdict: Verdict,
+  { provider, priority }: Pick<CallContext, 'priority'> & { readonly provider: Provider },
+  describe: (whose: string, hours: number) => string,
+): void {
+  if (verdict.allowed) return
+  const { retryAfterSeconds } = verdict
+  const whose = priority === 'user' ? 'the' : 'background work’s share of the'
+  const detail = describe(whose, Math.ceil(retryAfterSeconds / 3600))
+  const isOwnBudget = true
+  throw new UpstreamError(provider, { kind: 'throttled', retryAfterSeconds, detail, isOwnBudget })
 }

@@ -72,11 +72,11 @@ export function makeReadings(options: ReadingsOptions): Readings {
   const kept = openKeptReadings(options)
   const flights = new Map<string, Flight>()
   const closing = new AbortController()
-  const line = { ...options, kept, stop: closing.signal }
+  const parts = { ...options, kept, stop: closing.signal }
 
   function begin(name: KeptName, oldest: Millis, asked: ReadingRequest): Flight {
     const { key } = name
-    const flight: Flight = { reading: fly(line, name, oldest, asked), waiting: 0 }
+    const flight: Flight = { reading: fly(parts, name, oldest, asked), waiting: 0 }
     flights.set(key, flight)
     const end = () => {
       if (flights.get(key) === flight) flights.delete(key)
@@ -126,15 +126,14 @@ export function makeReadings(options: ReadingsOptions): Readings {
   }
 }
 
-/** What one reading takes. */
-interface Line extends ReadingsOptions {
+interface Parts extends ReadingsOptions {
   readonly kept: ReturnType<typeof openKeptReadings>
   readonly stop: AbortSignal
 }
 
 /** Null: another process reads. */
 async function fly(
-  { clock, leases, isGone, kept, stop }: Line,
+  { clock, leases, isGone, kept, stop }: Parts,
   { key, ...of }: KeptName,
   oldest: Millis,
   { call, login, maxAgeMs, read }: ReadingRequest,

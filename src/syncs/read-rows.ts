@@ -100,7 +100,7 @@ export async function readSyncRows(
   const onEndless = () => new SyncError('too_large', 'The provider’s pages do not end')
   if (adapter.category === 'banking') {
     const window = { from, to, isOpen: true }
-    const reader = patient(adapter.transactions)
+    const reader = retryAfterLimit(adapter.transactions)
     const queries = toQueries(adapter, { ...shared, accounts, scoped: false, window })
     return readEach(queries, async (query) => {
       const asked = { what: 'transactions', accounts: query.accounts } as const
@@ -130,7 +130,7 @@ export async function readSyncRows(
   await readEvery({
     source: {
       provider: adapter.provider,
-      reader: patient(trades),
+      reader: retryAfterLimit(trades),
       queries: inOrder.map((account) => ({
         ...shared,
         accounts: [account],
@@ -169,13 +169,15 @@ async function readEach(
   return refused.flatMap(({ query }) => query.accounts.map(({ id }) => id))
 }
 
-/** A reader that waits for a limit of calls. */
-const patient = <Page extends RowPage<unknown>>(reader: RowReader<Page>): RowReader<Page> => ({
+/** A reader that waits where a limit of calls is reached, and asks again. */
+const retryAfterLimit = <Page extends RowPage<unknown>>(
+  reader: RowReader<Page>,
+): RowReader<Page> => ({
   ...reader,
   read: (query, cursor, call) => waitForLimit(call, () => reader.read(query, cursor, call)),
 })
 
-/** For one page: how often the run waits for a limit, and for how long at most. */
+/** For one page: how many times the run waits for a limit, and for how long at most. */
 const maxWaits = 3
 const maxWaitSeconds = 60
 

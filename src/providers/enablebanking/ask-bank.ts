@@ -2,6 +2,7 @@
  * One call to a bank about an account: counted unless its person is present, and made with the account's id
  * of this session, which another session changes.
  */
+import { demandAllowed } from '../budget.ts'
 import { UpstreamError } from '../failure.ts'
 import type { CallContext, CallsLeft, Login } from '../port.ts'
 import { demandNoWait, keepWait, nameCalls } from './bank-wait.ts'
@@ -61,18 +62,12 @@ async function pass({ reach, login, account, call }: Asked): Promise<PsuHeaders>
   const headers = toPsuHeaders(call, sessionOf(login).bank.requiredHeaders)
   if (headers !== null) return headers
   await demandNoWait(reach, login, account)
-  const counted = await reach.throttle(call, nameCalls(login, account))
-  if (counted.allowed) return {}
-  const { retryAfterSeconds } = counted
-  const whose = call.priority === 'user' ? 'the' : 'background work’s share of the'
-  const hours = Math.ceil(retryAfterSeconds / 3600)
-  const detail = `${whose} calls that the bank allows in a day without its person are used up; the next are allowed in ${hours} h`
-  throw new UpstreamError('enablebanking', {
-    kind: 'throttled',
-    retryAfterSeconds,
-    detail,
-    isOwnBudget: true,
+  const verdict = await reach.throttle(call, nameCalls(login, account))
+  const { priority } = call
+  demandAllowed(verdict, { provider: 'enablebanking', priority }, (whose, hours) => {
+    return `${whose} calls that the bank allows in a day without its person are used up; the next are allowed in ${hours} h`
   })
+  return {}
 }
 
 /** The calls of the account that has the fewest left; null: the login has none. */

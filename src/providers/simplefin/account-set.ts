@@ -90,7 +90,7 @@ export interface WireConnection {
 }
 
 /** What keeps a connection or an account from being read. */
-export type Trouble = 'sign_in' | 'failed' | 'incomplete'
+export type Obstacle = 'sign_in' | 'failed' | 'incomplete'
 
 export interface AccountSet {
   readonly connections: readonly WireConnection[]
@@ -99,9 +99,9 @@ export interface AccountSet {
   /** Null: the answer has no such account. */
   find(connectionId: string, accountId: string): WireAccount | null
   /** By connection. */
-  readonly connectionTroubles: ReadonlyMap<string, Trouble>
+  readonly connectionObstacles: ReadonlyMap<string, Obstacle>
   /** By account id, which two connections may have both. */
-  readonly accountTroubles: ReadonlyMap<string, Trouble>
+  readonly accountObstacles: ReadonlyMap<string, Obstacle>
   /** The sign-in to the server itself failed. */
   readonly isSignedOut: boolean
   /** The server warns of too many requests: the next step is a disabled access URL. */
@@ -136,8 +136,8 @@ export function readAccountSet(body: Uint8Array): AccountSet {
   const sentences = [...told.map(({ msg }) => msg), ...(errors ?? [])]
   return {
     ...arrange(accounts, [...named, ...organisations]),
-    connectionTroubles: listConnectionTroubles(told),
-    accountTroubles: listAccountTroubles(told),
+    connectionObstacles: listConnectionObstacles(told),
+    accountObstacles: listAccountObstacles(told),
     isSignedOut: general.includes('gen.auth'),
     isWarned: sentences.some((one) => typeof one === 'string' && /too many requests/i.test(one)),
     oddities: [...new Set(general.filter((code) => code !== 'gen.auth'))],
@@ -221,9 +221,9 @@ function findOrganisations(accounts: readonly z.output<typeof Account>[]): WireC
 
 type ToldError = z.output<typeof Told>
 
-function listConnectionTroubles(told: readonly ToldError[]): ReadonlyMap<string, Trouble> {
+function listConnectionObstacles(told: readonly ToldError[]): ReadonlyMap<string, Obstacle> {
   return new Map(
-    told.flatMap(({ code, conn_id }): [string, Trouble][] =>
+    told.flatMap(({ code, conn_id }): [string, Obstacle][] =>
       conn_id && !code.startsWith('act.')
         ? [[conn_id, code === 'con.auth' ? 'sign_in' : 'failed']]
         : [],
@@ -231,9 +231,9 @@ function listConnectionTroubles(told: readonly ToldError[]): ReadonlyMap<string,
   )
 }
 
-function listAccountTroubles(told: readonly ToldError[]): ReadonlyMap<string, Trouble> {
+function listAccountObstacles(told: readonly ToldError[]): ReadonlyMap<string, Obstacle> {
   return new Map(
-    told.flatMap(({ code, account_id }): [string, Trouble][] =>
+    told.flatMap(({ code, account_id }): [string, Obstacle][] =>
       account_id && code.startsWith('act.')
         ? [[account_id, code === 'act.missingdata' ? 'incomplete' : 'failed']]
         : [],

@@ -4,8 +4,7 @@
  * each account where some are named. Nothing of an access URL appears in a route, a detail or a log.
  */
 import type { Clock } from '#kernel/time.ts'
-import type { Budget } from '../budget.ts'
-import { UpstreamError } from '../failure.ts'
+import { type Budget, demandAllowed } from '../budget.ts'
 import type { CallContext, CallsLeft, ProbeReply, UpstreamReport } from '../port.ts'
 import type { Readings } from '../readings.ts'
 import { readServerTime } from '../server-time.ts'
@@ -49,14 +48,14 @@ export interface SimplefinClient {
 }
 
 /** An answer about many accounts may take tens of seconds (docs/providers/simplefin.md, Limits). */
-const patience = 6
+const timeoutFactor = 6
 
 /** Opens the pools. Every method throws UpstreamError, or the signal's own reason. */
 export function makeClient(options: SimplefinOptions): SimplefinClient {
   const { report, throttle, allowPrivate } = options
   const upstream = makeGuardedUpstream({
     provider: 'simplefin',
-    timeoutMs: options.timeoutMs * patience,
+    timeoutMs: options.timeoutMs * timeoutFactor,
     report,
     allowPrivate,
   })
@@ -76,16 +75,15 @@ export function makeClient(options: SimplefinOptions): SimplefinClient {
   }
 }
 
-/** What a request needs. */
-type Line = SimplefinOptions & { readonly upstream: GuardedUpstream }
+type Parts = SimplefinOptions & { readonly upstream: GuardedUpstream }
 
 async function readAccounts(
-  line: Line,
+  parts: Parts,
   access: AccessUrl,
   { startSeconds, endSeconds, accountIds }: AccountsRequest,
   call: CallContext,
 ): Promise<Uint8Array> {
-  await pass(line, access, accountIds, call)
+  await pass(parts, access, accountIds, call)
   const query = new URLSearchParams({
     version: '2',
     'start-date': String(startSeconds),
@@ -94,7 +92,7 @@ async function readAccounts(
   })
   for (const id of accountIds) query.append('account', id)
   const basic = Buffer.from(`${access.user}:${access.password}`).toString('base64')
-  const response = await line.upstream.send(
+  const response = await parts.upstream.send(
     {
       method: 'GET',
       route: accountIds.length === 0 ? '/accounts' : '/accounts?account={id}',
@@ -105,41 +103,29 @@ async function readAccounts(
     },
     call,
   )
-  return demandOk(response, line.clock.now())
+  return demandOk(response, parts.clock.now())
 }
 
 async function pass(
-  { throttle, accountThrottle }: Line,
+  { throttle, accountThrottle }: Parts,
   access: AccessUrl,
   accountIds: readonly string[],
   call: CallContext,
 ): Promise<void> {
   call.signal.throwIfAborted()
   const own = identifyAccess(access)
-  if (accountIds.length === 0) return demandAllowed(await throttle(call, own), call)
+  const whose = { provider: 'simplefin', priority: call.priority } as const
+  if (accountIds.length === 0) return demandAllowed(await throttle(call, own), whose, tellUsedUp)
   for (const id of accountIds) {
     const name = identifyAccess({ ...access, user: `${own} ${id}` })
-    demandAllowed(await accountThrottle(call, name), call)
+    demandAllowed(await accountThrottle(call, name), whose, tellUsedUp)
   }
 }
 
-/** @throws UpstreamError `throttled` */
-function demandAllowed(counted: Awaited<ReturnType<Budget>>, { priority }: CallContext): void {
-  if (counted.allowed) return
-  const { retryAfterSeconds } = counted
-  const whose = priority === 'user' ? 'the' : 'background work’s share of the'
-  const hours = Math.ceil(retryAfterSeconds / 3600)
-  const detail = `${whose} requests of this day are used up; the next day begins in ${hours} h (UTC)`
-  const isOwnBudget = true
-  throw new UpstreamError('simplefin', {
-    kind: 'throttled',
-    retryAfterSeconds,
-    detail,
-    isOwnBudget,
-  })
-}
+const tellUsedUp = (whose: string, hours: number) =>
+  `${whose} requests of this day are used up; the next day begins in ${hours} h (UTC)`
 
-async function probe({ baseUrl, upstream, clock }: Line, call: CallContext): Promise<ProbeReply> {
+async function probe({ baseUrl, upstream, clock }: Parts, call: CallContext): Promise<ProbeReply> {
   const { origin, pathname } = new URL(baseUrl)
   const target = `${pathname.replace(/\/+$/, '')}/info`
   const response = await upstream.send({ method: 'GET', route: '/info', origin, target }, call)

@@ -159,7 +159,7 @@ export function findAccount(
   connection: Pick<ConnectionRef, 'upstreamId'>,
   account: { readonly upstreamId: string },
 ): WireAccount {
-  if (set.accountTroubles.get(account.upstreamId) === 'failed') {
+  if (set.accountObstacles.get(account.upstreamId) === 'failed') {
     throw unavailable('the server could not read this account')
   }
   const found = set.find(connection.upstreamId, account.upstreamId)
@@ -174,9 +174,9 @@ function demandConnection(
   set: AccountSet,
   { upstreamId }: Pick<ConnectionRef, 'upstreamId'>,
 ): void {
-  const trouble = set.connectionTroubles.get(upstreamId)
-  if (trouble === 'sign_in') throw lost('invalidated', bankWaits, false)
-  if (trouble !== undefined) throw unavailable(bankUnread)
+  const obstacle = set.connectionObstacles.get(upstreamId)
+  if (obstacle === 'sign_in') throw lost('invalidated', bankWaits, false)
+  if (obstacle !== undefined) throw unavailable(bankUnread)
   if (!set.connections.some(({ conn_id }) => conn_id === upstreamId)) {
     throw lost('invalidated', consentGone, false)
   }
@@ -207,8 +207,8 @@ export function demandWhole(
   connection: Pick<ConnectionRef, 'upstreamId'>,
   { upstreamId, name }: { readonly upstreamId: string; readonly name: string },
 ): void {
-  if (set.connectionTroubles.get(connection.upstreamId) === 'failed') throw unavailable(bankUnread)
-  if (set.accountTroubles.get(upstreamId) !== 'incomplete') return
+  if (set.connectionObstacles.get(connection.upstreamId) === 'failed') throw unavailable(bankUnread)
+  if (set.accountObstacles.get(upstreamId) !== 'incomplete') return
   const detail = 'the server has not read all rows of this account yet'
   throw new UpstreamError('simplefin', { kind: 'preparing', detail, of: name })
 }

@@ -115,7 +115,7 @@ function describeConsents(
     return [
       {
         connectionId: id,
-        status: statusOf(set.connectionTroubles.get(upstreamId)),
+        status: statusOf(set.connectionObstacles.get(upstreamId)),
         lastRefreshedAt: times.length === 0 ? null : toIso(Math.max(...times)),
       },
     ]

@@ -7,7 +7,7 @@ import { type Millis, toIso } from '#kernel/time.ts'
 import { hideNumbers } from '../account-number.ts'
 import type { AccountRef, DiscoveredAccount, DiscoveredConnection } from '../port.ts'
 import { cutText, longestName, toShownText } from '../shown-text.ts'
-import type { AccountSet, Trouble, WireAccount, WireConnection } from './account-set.ts'
+import type { AccountSet, Obstacle, WireAccount, WireConnection } from './account-set.ts'
 
 /** Nothing is sent but a name: the first that fits (docs/providers/simplefin.md, Accounts). */
 const typesByName: readonly (readonly [RegExp, AccountType])[] = [
@@ -42,22 +42,22 @@ function toConnection(
   now: Millis,
 ): DiscoveredConnection {
   const own = set.accountsByConnection.get(conn_id) ?? []
-  const trouble = set.connectionTroubles.get(conn_id)
+  const obstacle = set.connectionObstacles.get(conn_id)
   const times = own.flatMap((account) => balanceTime(account, now) ?? [])
   return {
     upstreamId: upstreamId(conn_id),
     institutionId: org_id,
     institutionName: toName(name),
     institutionLogo: null,
-    status: statusOf(trouble),
+    status: statusOf(obstacle),
     lastRefreshedAt: times.length === 0 ? null : toIso(Math.max(...times)),
     // While an error names the connection, a missing account is not a closed one.
-    accounts: own.length === 0 && trouble !== undefined ? null : own.map(toAccount),
+    accounts: own.length === 0 && obstacle !== undefined ? null : own.map(toAccount),
   }
 }
 
-export const statusOf = (trouble: Trouble | undefined): 'active' | 'invalidated' =>
-  trouble === 'sign_in' ? 'invalidated' : 'active'
+export const statusOf = (obstacle: Obstacle | undefined): 'active' | 'invalidated' =>
+  obstacle === 'sign_in' ? 'invalidated' : 'active'
 
 function toAccount(account: WireAccount): DiscoveredAccount {
   const digits = /(?<!\d)(\d{4})(?!\d)/.exec(account.name)?.[1]
