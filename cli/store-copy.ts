@@ -5,11 +5,14 @@
  */
 import { describeStartFailure } from '#app/welcome.ts'
 import type { Config } from '#settings/compose.ts'
-import type { Environment } from '#settings/environment-file.ts'
+import {
+  type Environment,
+  EnvironmentFileError,
+  readEnvironmentFile,
+} from '#settings/environment-file.ts'
 import { loadSecrets, SecretsError } from '#settings/secrets.ts'
+import { settings } from '#settings/settings.ts'
 import { ConfigError, readConfig } from '#src/config.ts'
-import { EnvironmentFileError, readEnvironmentFile } from '#src/settings/environment-file.ts'
-import { settings } from '#src/settings/settings.ts'
 import { type CopiedTable, type CopyProgress, copyStore } from '#store/copy-store.ts'
 import { StoreCopyError, StoreOpenError, StoreUnavailableError } from '#store/failure.ts'
 import { readSecrets, type SecretInput } from './read-secrets.ts'

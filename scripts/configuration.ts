@@ -5,7 +5,7 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import { personalVariables } from '#providers/all-facts.ts'
 import type { Setting } from '#settings/setting-kinds.ts'
-import { chapters } from '#src/settings/settings.ts'
+import { chapters } from '#settings/settings.ts'
 
 type Chapter = Readonly<Record<string, Setting<unknown>>>
 

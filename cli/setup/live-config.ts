@@ -1,8 +1,7 @@
 /** The configuration that the service will have after a setup, read before anything is written. */
 import type { Config } from '#settings/compose.ts'
-import type { Environment } from '#settings/environment-file.ts'
+import type { Environment, EnvironmentFile } from '#settings/environment-file.ts'
 import { ConfigError, readConfig } from '#src/config.ts'
-import type { EnvironmentFile } from '#src/settings/environment-file.ts'
 import { Refusal } from '../server.ts'
 import type { PersonalKeys } from './personal-keys.ts'
 

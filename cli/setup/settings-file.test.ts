@@ -16,7 +16,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { readEnvironmentFile } from '#src/settings/environment-file.ts'
+import { readEnvironmentFile } from '#settings/environment-file.ts'
 import { Refusal } from '../server.ts'
 import { addToSettingsFile } from './settings-file.ts'
 

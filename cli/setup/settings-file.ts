@@ -8,7 +8,7 @@ import { constants } from 'node:fs'
 import { type FileHandle, open, rename, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isDeepStrictEqual, parseEnv } from 'node:util'
-import { parseVariables } from '#src/settings/environment-file.ts'
+import { parseVariables } from '#settings/environment-file.ts'
 import { Refusal } from '../server.ts'
 
 export interface Written {

@@ -8,13 +8,13 @@ import { isEmail, tidyEmail } from '#contract/email.ts'
 import { isZone } from '#kernel/time.ts'
 import type { Config } from '#settings/compose.ts'
 import type { Environment } from '#settings/environment-file.ts'
-import { readSecretFiles } from '#settings/secret-files.ts'
-import { readStartInfo } from '#src/config.ts'
 import {
   type EnvironmentFile,
   EnvironmentFileError,
   readEnvironmentFile,
-} from '#src/settings/environment-file.ts'
+} from '#settings/environment-file.ts'
+import { readSecretFiles } from '#settings/secret-files.ts'
+import { readStartInfo } from '#src/config.ts'
 import { type LineReader, makeLineReader, type SecretInput, tooMany } from '../read-secrets.ts'
 import { Refusal } from '../server.ts'
 import { askAgain, stoppedHalfway, type ValueSource } from './ask-again.ts'

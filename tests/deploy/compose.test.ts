@@ -9,8 +9,8 @@ import { BlockList } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { settings } from '#settings/settings.ts'
 import { readConfig } from '#src/config.ts'
-import { settings } from '#src/settings/settings.ts'
 import {
   exists,
   interpolate,

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { test } from 'node:test'
-import { settings } from '#src/settings/settings.ts'
+import { settings } from '#settings/settings.ts'
 import {
   exists,
   listCopies,

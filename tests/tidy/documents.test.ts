@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { dirname, join } from 'node:path/posix'
 import { test } from 'node:test'
 import { personalVariables } from '#providers/all-facts.ts'
-import { settings } from '#src/settings/settings.ts'
+import { settings } from '#settings/settings.ts'
 import { codeFiles, exists, files, findLines, isTest, readText } from './tree.ts'
 
 const documents = files.filter((path) => path.endsWith('.md'))

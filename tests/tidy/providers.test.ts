@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { factsOf, providerNames } from '#providers/all-facts.ts'
-import { settings } from '#src/settings/settings.ts'
+import { settings } from '#settings/settings.ts'
 import { codeFiles, files, isTest, readText } from './tree.ts'
 
 /** Where a name may stand, and why. */

@@ -6,10 +6,10 @@
 import { openApp } from '#app/app.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { ProviderAccess } from '#providers/adapters.ts'
+import { loadSecrets } from '#settings/secrets.ts'
 import { readConfig } from '#src/config.ts'
-import { loadSecrets } from '#src/settings/secrets.ts'
-import { makeLog } from '#src/telemetry/log.ts'
-import { makeMetrics } from '#src/telemetry/metrics.ts'
+import { makeLog } from '#telemetry/log.ts'
+import { makeMetrics } from '#telemetry/metrics.ts'
 
 export interface ProcessOptions {
   readonly access: ProviderAccess

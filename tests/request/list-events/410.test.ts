@@ -1,8 +1,8 @@
 /** Cursors that are no longer kept, and where to go on. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { loadSecrets } from '#settings/secrets.ts'
 import { readConfig } from '#src/config.ts'
-import { loadSecrets } from '#src/settings/secrets.ts'
 import { makeSealer } from '#store/seal.ts'
 import { type Answer, codeOf, startService } from '#tests/support/service.ts'
 import { makeCursors } from '#webhooks/cursor.ts'

@@ -115,7 +115,7 @@ test('when the reader of the log closes its pipe, the service continues', async 
 test('a full disk loses log lines but does not end the process', async () => {
   const full = await open('/dev/full', 'w')
   const words = `
-    import { makeLog } from '#src/telemetry/log.ts'
+    import { makeLog } from '#telemetry/log.ts'
     let failures = 0
     const log = makeLog({ level: 'info', onFailure: () => { failures += 1 } })
     for (let line = 0; line < 5000; line += 1) log.info({ a: 'a'.repeat(1000) }, 'line')
