@@ -10,6 +10,7 @@ import { type ConnectionId, type LoginId, newId, type UserId } from '#kernel/ids
 import { reconnectDueAt } from '#mail/reconnect-due.ts'
 import { newOAuthRow } from '#tests/contract/store/rows.ts'
 import { assertSearches, openPlanStage, type PlanStage } from '#tests/support/query-plans.ts'
+import { makeAccountStore } from '../connections/accounts.ts'
 import { makeConnectionEventStore } from '../connections/connection-events.ts'
 import { makeConnectionStore } from '../connections/connections.ts'
 import { makeLinkingStore } from '../connections/linkings.ts'
@@ -153,6 +154,14 @@ test('the sweep of deletions reads the connections that wait, not all', async ()
   for (const plan of plans) assert.match(plan, /USING INDEX connections_deleting\b/)
   for (const plan of plans) assert.doesNotMatch(plan, /TEMP B-TREE/)
   assert.match(plans[1] ?? '', /SEARCH connections USING INDEX connections_deleting \(id>\?\)/)
+})
+
+test('the accounts of one connection are a search of that connection, however many its owner has', async () => {
+  const accounts = makeAccountStore({ engine, write })
+  const [plan = ''] = await plansOf(() =>
+    accounts.listByConnection(newId<UserId>(), newId<ConnectionId>()),
+  )
+  assert.match(plan, /SEARCH accounts USING INDEX sqlite_autoindex_accounts_2 \(connection_id=\?\)/)
 })
 
 test('consents that end soon are found by a search, in order', async () => {

@@ -155,9 +155,10 @@ function toColumns(account: ListedAccount) {
   } satisfies Omit<Selectable<Tables['accounts']>, 'id' | 'connection_id' | 'user_id'>
 }
 
+/** The owner is asked of the connection: an index of all accounts of the user must not be walked through. */
 async function listOf(db: Db, userId: UserId, connectionId: ConnectionId) {
   const rows = await selectVisible(db)
-    .where('accounts.user_id', '=', userId)
+    .where('connections.user_id', '=', userId)
     .where('accounts.connection_id', '=', connectionId)
     .execute()
   return rows.map(hideNumbers)
