@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
+import { setImmediate } from 'node:timers/promises'
 import { makeMemoryCache } from '#fast/memory-cache.ts'
 import { makeMemoryLeases } from '#fast/memory-leases.ts'
 import type { LeaseStore } from '#fast/port.ts'
@@ -111,6 +112,40 @@ test('R36: a press that waits for another process has what that one reads meanwh
   const pressed = get({ process: 1, person })
   resolve(Buffer.from('theirs'))
   assert.deepEqual(await Promise.all([theirs, pressed]), ['theirs', 'theirs'])
+  assert.equal(reads.length, 1)
+})
+
+for (const processes of [1, 2]) {
+  test(`R36: a press reads anew after what began before it, in ${processes === 1 ? 'one process' : 'two processes'}`, async () => {
+    for (const isFailing of [false, true]) {
+      const { clock, get, reads, answerWith } = start({ processes })
+      const { promise, resolve, reject } = Promise.withResolvers<Uint8Array>()
+      answerWith(() => promise)
+      const [earlier] = [Promise.allSettled([get()]), await setImmediate()]
+      clock.pass(1)
+      const pressed = get({ process: processes - 1, person })
+      await setImmediate()
+      answerWith(async () => Buffer.from('after the press'))
+      if (isFailing) reject(new Error('they are away'))
+      else resolve(Buffer.from('before the press'))
+      assert.equal(await pressed, 'after the press')
+      const [{ status }] = await earlier
+      assert.equal(status, isFailing ? 'rejected' : 'fulfilled')
+      assert.equal(await get(), 'after the press')
+      assert.equal(reads.length, 2)
+    }
+  })
+}
+
+test('R36: a press reads once, though the clock is set back while it reads', async () => {
+  const { clock, get, reads, answerWith } = start()
+  const { promise, resolve } = Promise.withResolvers<Uint8Array>()
+  answerWith(() => promise)
+  const pressed = get({ person })
+  clock.pass(-60_000)
+  await setImmediate()
+  resolve(Buffer.from('pressed'))
+  assert.equal(await pressed, 'pressed')
   assert.equal(reads.length, 1)
 })
 

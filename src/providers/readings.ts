@@ -100,9 +100,17 @@ export function makeReadings(options: ReadingsOptions): Readings {
       const found = isPress && waits === 0 ? null : await kept.find(key, oldest)
       if (found !== null) return found
       call.signal.throwIfAborted()
-      const flight = flights.get(key) ?? begin(name, oldest, asked)
-      const brought = await join(flight, call.signal)
-      if (brought !== null) return brought
+      const met = flights.get(key)
+      const flight = met ?? begin(name, oldest, asked)
+      // What a press meets on its way may have begun before it, and its failure is not that of the press.
+      const brought = await join(flight, call.signal).catch((error: unknown) => {
+        if (met === undefined || !isPress || closing.signal.aborted) throw error
+        return null
+      })
+      if (brought !== null) {
+        if (met === undefined || brought.readAt >= oldest) return brought
+        continue
+      }
       await sleep(lookEveryMs, undefined, { signal: call.signal }).catch(() => {
         throw call.signal.reason
       })
