@@ -43,7 +43,7 @@ export interface ConnectionsOptions {
   readonly adapters: Adapters
   readonly clock: Clock
   /** Recognises repeated webhooks, and bounds what providers are asked for. */
-  readonly windows: Pick<WindowStore, 'take' | 'forget'>
+  readonly windows: Pick<WindowStore, 'take' | 'peek' | 'forget'>
   /** What was read with a login is deleted with it. Absent: nothing is kept. */
   readonly readings?: Pick<Readings, 'forget'>
   /** The time limit of all provider calls of one action together (`REQUEST_TIMEOUT_MS`). */

@@ -176,6 +176,35 @@ test('a webhook whose changes could not be stored counts as not received', async
   assert.deepEqual(await ground.requested(), person.ids)
 })
 
+test('the same webhook again, before its changes are stored, is not received: they may never be', async (t) => {
+  const hanging = Promise.withResolvers<never>()
+  const begun = Promise.withResolvers<void>()
+  let isHanging = true
+  const ground = await makeGround(t, (store) => ({
+    ...store,
+    transact: (work) => {
+      if (!isHanging) return store.transact(work)
+      begun.resolve()
+      return hanging.promise
+    },
+  }))
+  const person = await addPerson(ground, 'person-1', [{ id: 'a' }])
+  await ground.requested()
+  const first = ground.tell(notice({ kind: 'rows' }))
+  await begun.promise
+  isHanging = false
+  assert.equal(await ground.receive(), 'under_way')
+  assert.deepEqual(await ground.requested(), [])
+  await t.test('when its process was killed meanwhile, it is soon received', async () => {
+    ground.time += 2000
+    assert.equal(await ground.receive(), 'done')
+    assert.deepEqual(await ground.requested(), person.ids)
+    assert.equal(await ground.receive(), 'repeated')
+  })
+  hanging.reject(new Error('killed'))
+  await assert.rejects(first, /killed/)
+})
+
 const status = (to: 'active' | 'invalidated' | 'revoked', time: number, id = 'a') =>
   notice({ kind: 'status', status: to, at: time }, { connection: at(id) })
 

@@ -6,21 +6,23 @@
  */
 import { apiError } from '#contract/errors.ts'
 import type { Provider } from '#contract/resources.ts'
-import type { WebhookRequest } from '#providers/port.ts'
+import { runOnce } from '#fast/run-once.ts'
+import type { WebhookRequest, WebhookVerdict } from '#providers/port.ts'
 import { applyNotice, findReferred } from './apply-notice.ts'
 import { getAdapter, limitTime } from './ask-provider.ts'
 import type { ActionOptions } from './options.ts'
 
 /**
  * The result for a webhook. `done`: it concerned connections of ours. `unmatched`: it concerned none of ours.
- * `ignored`: it reports nothing that we serve. `repeated`: it was received before. The others are refusals,
- * which change nothing.
+ * `ignored`: it reports nothing that we serve. `repeated`: it was received before. `under_way`: the same one
+ * came before, and its changes are not stored yet. The others are refusals, which change nothing.
  */
 export type WebhookOutcome =
   | 'done'
   | 'unmatched'
   | 'ignored'
   | 'repeated'
+  | 'under_way'
   | 'unsigned'
   | 'forged'
   | 'too_old'
@@ -35,7 +37,7 @@ export type ReceiveWebhook = (
   request: WebhookRequest,
 ) => Promise<WebhookOutcome>
 
-/** Makes the action. A webhook whose changes were not stored counts as not received. */
+/** Makes the action. A webhook whose changes are not stored counts as not received. */
 export function makeReceiveWebhook(options: ActionOptions): ReceiveWebhook {
   return async (provider, request) => {
     const { webhooks } = getAdapter(options.adapters, provider)
@@ -44,20 +46,31 @@ export function makeReceiveWebhook(options: ActionOptions): ReceiveWebhook {
       has: async (reference) => (await findReferred(options, provider, reference)) !== null,
     })
     if (verdict.kind === 'refused') return verdict.reason
-    const { notices, keyLifeMs } = verdict
-    if (notices.length === 0) return 'ignored'
-    const key = `webhook:${provider}:${verdict.key}` as const
-    const { allowed } = await options.windows.take(key, 1, keyLifeMs)
-    if (!allowed) return 'repeated'
-    try {
-      let matched = 0
-      const askOptions = limitTime(options, { priority: 'user' })
-      for (const notice of notices)
-        matched += await applyNotice(options, provider, notice, askOptions)
-      return matched === 0 ? 'unmatched' : 'done'
-    } catch (error) {
-      await options.windows.forget(key)
-      throw error
-    }
+    if (verdict.notices.length === 0) return 'ignored'
+    return receiveOnce(options, { provider, ...verdict })
   }
+}
+
+interface Accepted extends Extract<WebhookVerdict, { kind: 'accepted' }> {
+  readonly provider: Provider
+}
+
+function receiveOnce(
+  options: ActionOptions,
+  { provider, key, keyLifeMs, notices }: Accepted,
+): Promise<WebhookOutcome> {
+  const { windows, timeoutMs } = options
+  const once = {
+    windows,
+    key: `webhook:${provider}:${key}`,
+    claimMs: 2 * timeoutMs,
+    keptMs: keyLifeMs,
+  } as const
+  return runOnce<WebhookOutcome>(once, async () => {
+    let matched = 0
+    const askOptions = limitTime(options, { priority: 'user' })
+    for (const notice of notices)
+      matched += await applyNotice(options, provider, notice, askOptions)
+    return matched === 0 ? 'unmatched' : 'done'
+  })
 }

@@ -158,6 +158,7 @@ const quiet: readonly WebhookRecord['outcome'][] = [
   'unmatched',
   'ignored',
   'repeated',
+  'under_way',
   'limited',
   'busy',
   'gone',

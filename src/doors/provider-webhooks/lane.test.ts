@@ -6,6 +6,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import type { WebhookOutcome } from '#connections/receive-webhook.ts'
 import { makeMemoryWindows } from '#fast/memory-windows.ts'
 import { makeThrottle } from '#gate/throttle.ts'
 import { UpstreamError } from '#providers/failure.ts'
@@ -24,7 +25,7 @@ interface Ground {
   /** Resolves when the head of another request has come. */
   nextRequest(): Promise<unknown>
   /** What receiving does. */
-  receive: (request: WebhookRequest) => Promise<'done'>
+  receive: (request: WebhookRequest) => Promise<WebhookOutcome>
 }
 
 interface GroundOptions {
@@ -121,6 +122,14 @@ test('a sender that leaves during its body costs nothing and is no failure', asy
   }
   assert.deepEqual(new Set(ground.records.map(({ outcome }) => outcome)), new Set(['gone']))
   assert.equal((await post(ground)).status, 200)
+})
+
+test('a webhook whose changes are not stored yet is to be sent again, and costs nothing', async (t) => {
+  const ground = await makeGround(t)
+  ground.receive = async () => 'under_way'
+  for (let time = 0; time < 5; time += 1) {
+    assert.deepEqual(await post(ground), { status: 503, retryAfter: '5' })
+  }
 })
 
 test('what we cannot verify costs a point, what we cannot store costs none; both may be sent again', async (t) => {

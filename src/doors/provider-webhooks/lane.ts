@@ -165,6 +165,8 @@ function toEnding(outcome: WebhookOutcome): Ending {
     case 'unsigned':
     case 'forged':
       return refuse(outcome, 'invalid_signature')
+    case 'under_way':
+      return refuse(outcome, 'service_unavailable', busyRetrySeconds)
     case 'too_old':
     case 'unreadable':
       return { outcome, error: apiError('invalid_params', { details: [problems[outcome]] }) }
