@@ -3,6 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { fiskilRow, plantFiskil } from '#tests/request/list-transactions/planted.ts'
 import { addNarrowKey } from '#tests/request/narrow-keys/narrow.ts'
 import { runCommand } from '#tests/support/command.ts'
 import { type Service, type ServiceUser, startService } from '#tests/support/service.ts'
@@ -171,6 +172,30 @@ test('trades of a broker are written as CSV and JSON, and OFX says what to choos
   const { code, err } = await run(['--account', broker[0].id, '--format', 'ofx'])
   assert.equal(code, 1)
   assert.match(err, /--format csv or json/)
+})
+
+test('a statement of OFX with a row in another currency exits 1, and says which formats can hold it', async () => {
+  const other = await service.createUser()
+  const [first] = service.sandbox.fiskil.people.healthy.consents.flatMap((one) => one.accounts)
+  assert(first !== undefined)
+  plantFiskil(service, String(first.body.display_name), [
+    fiskilRow('yen', new Date(service.clock.now() - 86_400_000).toISOString(), { currency: 'JPY' }),
+  ])
+  await service.link(other, 'healthy', 'fiskil')
+  const upstreamId = String(first.body.account_id)
+  const account = (await service.accounts(other)).find((one) => one.upstreamId === upstreamId)
+  const write = (format: string) =>
+    run(['--account', account?.id ?? '', '--format', format], { TRIBUTARY_API_KEY: other.key })
+  const { code, err } = await write('ofx')
+  assert.equal(code, 1)
+  assert.match(
+    err,
+    /A transaction is in JPY, and an OFX file has one currency, here AUD: choose csv/,
+  )
+  assert.match(err, /nothing was written/)
+  const csv = await write('csv')
+  assert.equal(csv.code, 0)
+  assert.match(csv.out, /,-1\.00,JPY,/)
 })
 
 test('an export from before what a bank gives says so, and one of what it gives does not', async () => {

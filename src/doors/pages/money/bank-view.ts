@@ -71,14 +71,18 @@ function renderSums(
 ): Html | null {
   const shown = chooseTransactions(data, filter)
   if (shown.length === 0) return null
-  const byCurrency = Map.groupBy(shown, ({ currency = account.currency }) => currency)
-  const spent = [...byCurrency].flatMap(([currency, rows]) => {
+  const groups = Map.groupBy(shown, ({ currency = account.currency }) => currency)
+  // The account's own comes first.
+  const byCurrency = [...groups].toSorted(
+    ([one], [other]) => Number(other === account.currency) - Number(one === account.currency),
+  )
+  const spent = byCurrency.flatMap(([currency, rows]) => {
     const parts = sumSpending(rows)
     return parts.length === 0 ? [] : [{ parts, currency, look: 'money-out' } as const]
   })
   return html`<h2>In and out</h2>
 <p>Of the transactions shown below.</p>
-${[...byCurrency].map(([currency, rows]) => renderFlows(sumMonths(rows), currency))}
+${byCurrency.map(([currency, rows]) => renderFlows(sumMonths(rows), currency))}
 ${
   spent.length > 0 &&
   html`<h2>Spending by category</h2>
