@@ -295,7 +295,7 @@ export const listCategories = define({
   tool: null,
 })
 
-export const listFeed = define({
+export const listEvents = define({
   name: 'list_events',
   path: '/v1/events',
   tag: 'Events',
@@ -356,7 +356,7 @@ const table = [
   listTransactions,
   listHoldings,
   listTrades,
-  listFeed,
+  listEvents,
   listCategories,
 ] as const
 

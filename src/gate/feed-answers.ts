@@ -5,7 +5,7 @@
 import { apiError } from '#contract/errors.ts'
 import type { EventsQuery } from '#contract/event-query.ts'
 import { EventEnvelope } from '#contract/events.ts'
-import { listFeed } from '#contract/operations.ts'
+import { listEvents } from '#contract/operations.ts'
 import { readQuery } from '#contract/query.ts'
 import { parseWithBigIntegers } from '#kernel/json.ts'
 import { answerEvents, type EventsAnswer } from '#webhooks/answer-events.ts'
@@ -58,7 +58,7 @@ export function makeFeedAnswers(options: FeedAnswersOptions): FeedAnswers {
 
 function read(rawQuery: string): EventsQuery {
   // The "?" is added because URLSearchParams strips one, which could belong to the first name.
-  const parsed = readQuery(listFeed.query, new URLSearchParams(`?${rawQuery}`))
+  const parsed = readQuery(listEvents.query, new URLSearchParams(`?${rawQuery}`))
   if (!parsed.ok) throw apiError('invalid_params', { details: parsed.details })
   return parsed.value
 }

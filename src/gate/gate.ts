@@ -6,7 +6,7 @@ import type { Caller } from '#auth/caller.ts'
 import { hasApiAccess, hasBrokerageAccess, type PlanSettings } from '#auth/plans.ts'
 import { ApiError, apiError } from '#contract/errors.ts'
 import { retryLaterSeconds } from '#contract/limits.ts'
-import { type Access, type Bucket, listFeed, type Operation } from '#contract/operations.ts'
+import { type Access, type Bucket, listEvents, type Operation } from '#contract/operations.ts'
 import type {
   AdmitRequest,
   Admitted,
@@ -258,7 +258,7 @@ function answer(
 /** The cache was not asked. */
 async function answerEvents(parts: Parts, asked: CallerRequest): Promise<Answer> {
   const { name } = asked.operation
-  if (name !== listFeed.name) throw new Error(`${name} is always asked of the cache`)
+  if (name !== listEvents.name) throw new Error(`${name} is always asked of the cache`)
   const answered = await parts.fetched.answer(toAskedFeed(parts, asked), asked.disconnectSignal())
   return { ...answered, truncated: false, cache: 'BYPASS' }
 }
@@ -330,7 +330,7 @@ async function compute(
   const { caller, operation } = asked
   // The "?" is added because URLSearchParams strips one, which could belong to the first name.
   const query = new URLSearchParams(`?${asked.rawQuery}`)
-  if (operation.name === listFeed.name) throw new Error('events are read in another way')
+  if (operation.name === listEvents.name) throw new Error('events are read in another way')
   const reading = await parts.read(operation.name, query, { caller, signal })
   if (parts.checkReplies) operation.reply.parse(reading.body)
   const { truncated, asOf } = reading

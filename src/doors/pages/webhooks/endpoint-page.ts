@@ -8,7 +8,7 @@ import { renderQuestion } from '../question.ts'
 import { type DeliverySearch, isUntried, renderDeliveries, renderRange } from './deliveries-view.ts'
 import { describeHealth } from './health.ts'
 import { renderHours } from './hours.ts'
-import { listEvents, showUrl } from './list-page.ts'
+import { showEvents, showUrl } from './list-page.ts'
 import { type ReceiverExample, renderReceivers } from './receivers.ts'
 
 export const endpointDone = {
@@ -57,7 +57,7 @@ ${alertBox(message)}
 ${secret !== null && renderSecret(secret)}
 <dl class="facts">
 <dt>State</dt><dd><strong>${health.name}</strong>. ${health.sentence}</dd>
-<dt>Receives</dt><dd>${listEvents(endpoint)}</dd>
+<dt>Receives</dt><dd>${showEvents(endpoint)}</dd>
 <dt>Added</dt><dd>${renderMoment(endpoint.createdAt, options.zone)}</dd>
 </dl>
 ${renderActions(options)}

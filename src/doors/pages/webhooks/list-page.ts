@@ -59,7 +59,7 @@ const columns: readonly TableColumn<EndpointRow>[] = [
     show: (endpoint) =>
       html`<a href="/webhooks/${endpoint.id}" class="foreign">${showUrl(endpoint)}</a>`,
   },
-  { name: 'Receives', show: listEvents },
+  { name: 'Receives', show: showEvents },
   { name: 'State', show: renderHealth },
 ]
 
@@ -81,7 +81,7 @@ export function showUrl({ url }: EndpointRow): string {
   return url === '' ? 'cannot be decrypted' : foreignText(url, 200)
 }
 
-export function listEvents({ events, skipEmpty, pending }: EndpointRow): string {
+export function showEvents({ events, skipEmpty, pending }: EndpointRow): string {
   const words = events.map((type) => eventWords[type]).join(', ')
   const more = pending ? '; pending rows, too' : ''
   return `${words}${more}${skipEmpty ? '; not when nothing is new' : ''}`
