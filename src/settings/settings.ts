@@ -211,7 +211,7 @@ export const chapters = {
     SYNC_INTERVAL_MINUTES: read.integer(
       360,
       { min: 1, max: 525_600 },
-      `Minutes between scheduled syncs of a connection (SnapTrade activities at most once in 24 h); operators and providers can ask for one at any time.`,
+      `Minutes between scheduled syncs of a connection (rows of SnapTrade, SimpleFIN and Enable Banking at most once in 24 h); operators and providers can ask for one at any time.`,
     ),
   },
   Cache: {

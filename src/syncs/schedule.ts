@@ -11,7 +11,10 @@ const minuteMs = 60_000
 const hourMs = 60 * minuteMs
 const dayMs = 24 * hourMs
 
-/** Reading R34a: the look-back of a first sync, and the minimum of later ones. */
+/**
+ * Reading R34a: the look-back of a first sync, and the minimum of later ones unless the provider's facts name
+ * another (`laterLookBackDays`).
+ */
 const lookBackDays = 90
 /** Rows may arrive or change this long after their day (docs/providers/akahu.md, Mapping). */
 const lateDays = 14
