@@ -25,9 +25,9 @@ const maxLogins = 100
 /** After an older status a newer webhook may have been lost, so a sync asks the provider instead. */
 const freshMs = 5 * 60_000
 /**
- * Cached answers of one login are invalidated by webhooks so often at most. A provider that has read every
- * bank of a person sends some twenty; after that a sync finds new rows, and balances are cached for minutes
- * only.
+ * Cached answers of one login are invalidated by webhooks this many times at most. A provider that has read
+ * every bank of a person sends some twenty; after that a sync finds new rows, and balances are cached for
+ * minutes only.
  */
 const outdates = { most: 30, withinMs: 5 * 60_000 }
 

@@ -29,7 +29,7 @@ export const eventTypes = [...syncEventTypes, ...connectionEventTypes] as const
 export const EventType = z.enum(eventTypes)
 export type EventType = z.infer<typeof EventType>
 
-/** Reading R41: so many days before a consent ends, its end is announced. */
+/** Reading R41: this many days before a consent ends, its end is announced. */
 export const expiryDays = [30, 7, 1] as const
 export type ExpiryDays = (typeof expiryDays)[number]
 

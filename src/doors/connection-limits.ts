@@ -5,9 +5,9 @@
 import { readFileSync } from 'node:fs'
 
 export interface ConnectionLimits {
-  /** From so many on, each new connection evicts the one that has been idle longest. */
+  /** From this many on, each new connection evicts the one that has been idle longest. */
   readonly evictAbove: number
-  /** From so many on, new connections are refused. */
+  /** From this many on, new connections are refused. */
   readonly refuseAbove: number
 }
 

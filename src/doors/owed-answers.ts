@@ -4,9 +4,9 @@
  */
 import type { ServerResponse } from 'node:http'
 
-/** With so many unanswered requests on one connection the next one is not accepted. */
+/** With this many unanswered requests on one connection the next one is not accepted. */
 const mostUnanswered = 8
-/** With so many waiting behind others on all connections together, none is accepted behind another. */
+/** With this many waiting behind others on all connections together, none is accepted behind another. */
 const mostBehind = 1000
 
 /** What one connection is owed. */

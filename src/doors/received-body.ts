@@ -8,8 +8,8 @@ import { bodyLimitOf } from './body-limits.ts'
 import { passOver } from './unparsed-rest.ts'
 
 /**
- * Parts of one body: so many, and one for each 64 bytes. Each costs as much as a thousand bytes. A client
- * that writes its JSON token by token may send two kilobytes of it.
+ * Parts of one body: this many, and one more for each 64 bytes. Each costs as much as a thousand bytes. A
+ * client that writes its JSON token by token may send two kilobytes of it.
  */
 const mostParts = 256
 const bytesPerPart = 64
@@ -52,7 +52,7 @@ export interface ReceiveOptions {
 
 const received = new WeakMap<IncomingMessage, ReceivedBody>()
 
-/** More came than is accepted, and the rest is thrown away; the event `too_large` tells who waits. */
+/** More came than is accepted, and the rest is thrown away; who waits for it gets the event `too_large`. */
 export function isTooLarge(request: IncomingMessage): boolean {
   return received.get(request)?.isTooLarge === true
 }

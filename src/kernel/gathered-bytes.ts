@@ -10,7 +10,7 @@ export class GatheredBytes {
   #bytes = new Uint8Array()
   #size = 0
 
-  /** Takes at most so many bytes in all. */
+  /** Takes at most this many bytes in all. */
   constructor(most: number) {
     this.#most = most
   }

@@ -12,7 +12,7 @@ import { findReadTarget, refuseRevoked, type Target, toGuardTarget } from './tar
 
 export type HoldingsRequest = z.output<typeof listHoldings.query>
 
-/** A request for n accounts costs n calls, at most so many at once (docs/providers/snaptrade.md). */
+/** A request for n accounts costs n calls, at most this many at once (docs/providers/snaptrade.md). */
 const accountsInFlight = 4
 
 export function makeListHoldings(options: ReadOptions) {

@@ -18,7 +18,10 @@ export interface RowsRequest<Page extends RowPage<unknown>> {
   readonly operation: Pick<Operation, 'name' | 'cacheSeconds' | 'totalWhileMore'>
   /** The query as the caller wrote it, without limit and offset: windows of equal text share their pages. */
   readonly identity: readonly (string | undefined)[]
-  /** What the same question was before a date changed that was filled in; its windows go on under it. */
+  /**
+   * The identity of the same question while a date that is filled in was another one, as before midnight:
+   * windows that were begun under it go on under it.
+   */
   readonly formerIdentity?: readonly (string | undefined)[] | null
   readonly offset: number
   readonly limit: number
@@ -56,7 +59,7 @@ export async function readRows<Page extends RowPage<unknown>>(
   return { ...toReading(request, window, finish), staleAt, ...age }
 }
 
-/** One request to the provider. */
+/** What one window needs. */
 interface WindowQuestion<Page extends RowPage<unknown>> {
   readonly options: ReadOptions
   readonly context: ReadContext

@@ -53,7 +53,7 @@ export function readEnvironmentFile(folder: string): EnvironmentFile | null {
   }
 }
 
-/** What the runtime reads, except that it takes the next line for a value of blanks alone. */
+/** As the runtime reads it; but a value of blanks alone is empty here, and there it is the next line. */
 export function parseVariables(text: string): NodeJS.Dict<string> {
   return parseEnv(text.replace(/=[ \t]+$/gm, '='))
 }

@@ -1,5 +1,5 @@
 /**
- * The background work of syncs: runs due syncs in this process while it has free places, and only so many of
+ * The background work of syncs: runs due syncs in this process while it has free places, and only a few of
  * one provider. They are claimed one by one, the oldest first.
  */
 import { setImmediate as nextTurn } from 'node:timers/promises'

@@ -111,7 +111,7 @@ function toChunks(draft: EventDraft): readonly Chunk[] {
 const countPending = ({ pending }: EventDraft): number =>
   pending ? pending.rows.length + pending.removed.length : 0
 
-/** Bytes of the envelope without objects, with the longest numbers that a run of so many can have. */
+/** Bytes of the envelope without objects, with the longest numbers that a run of this many rows can have. */
 function measureFrame(draft: EventDraft): number {
   const newCount = draft.new.length
   const updatedCount = draft.updated.length

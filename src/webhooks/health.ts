@@ -11,7 +11,7 @@ export type HealthSignal = 'succeeded' | 'failed' | 'answered' | 'gone'
 
 export const failuresUntilPaused = 5
 const msPerDay = 86_400_000
-/** After so many days with failures only the owner is warned; after the last the endpoint is disabled. */
+/** After this many days with failures only the owner is warned; after the last the endpoint is disabled. */
 export const warningDays = [1, 3, 5] as const
 const daysUntilDisabled = 5
 

@@ -17,7 +17,7 @@ function makeReport() {
   return report
 }
 
-/** A store in which there is so much of each to destroy. */
+/** A store in which there is this much of each to destroy. */
 function makeStore(rows: { shred: number; sweepKeys: number; sweepReceipts: number }) {
   const asked: [string, object][] = []
   const left = { ...rows }

@@ -5,7 +5,7 @@ import { openMemoryKv } from '#fast/memory.ts'
 import { newId, type UserId } from '#kernel/ids.ts'
 import { formLimits, makeCountForm } from './form-limit.ts'
 
-test('a person may send so many forms in a minute and in a day, whatever others send', async (t) => {
+test('a person may send a fixed number of forms in a minute and in a day, whatever others send', async (t) => {
   let now = Date.UTC(2026, 10, 22)
   const kv = openMemoryKv({
     clock: { now: () => now },

@@ -43,7 +43,7 @@ export function makeTransactionReader(reach: Reach): RowReader<TransactionPage> 
     const isFirst = cursor === null
     const until = isFirst ? firstDay(query) : Place.parse(JSON.parse(cursor)).until
     const kept = keptAccountOf(query.login, account.upstreamId)
-    // A press reads anew where a list begins, not again for each of its pages.
+    // With its person present a list is read from the bank where it begins, not again for each page.
     const asked = isFirst ? call : keepsReadings(call)
     const { value, readAt } = await readRows(reach, query.login, kept, asked)
     const { rows, count, until: next } = await sliceKeptRows(value, { until, isFirst })

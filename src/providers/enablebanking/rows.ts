@@ -83,7 +83,7 @@ export async function keepRows(
   for (const [index, one] of sent.entries()) {
     if (index % rowsPerTurn === rowsPerTurn - 1) await nextTurn()
     const status = typeof one === 'object' && one !== null && 'status' in one ? one.status : null
-    // SCHD, CNCL and RJCT are none of both; a status that cannot be read must not hide a row.
+    // SCHD, CNCL and RJCT are neither; a status that cannot be read must not hide a row.
     const isPending = status === 'PDNG' || status === 'HOLD'
     if (typeof status === 'string' && status !== 'BOOK' && !isPending) continue
     const parsed = Row.safeParse(one)

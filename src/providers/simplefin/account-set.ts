@@ -50,7 +50,7 @@ const Account = z.object({
   conn_id: id.nullish(),
   org: Organisation.nullish(),
   name,
-  // It may be an address, and identifies rows: see `longestRead`.
+  // A currency of its own is named by an address. Rows are known by it, so it is not cut to what is shown.
   currency: name,
   balance: text,
   'available-balance': optionalText,

@@ -90,7 +90,7 @@ export function compareMigrations(folder: MigrationFolder, done: readonly Applie
   return { pending: migrations.slice(done.length), newer }
 }
 
-/** Whether code that knows so many migrations may run on the schema of this one. */
+/** Whether code that knows this many migrations may run on the schema of this one. */
 function admits({ checksum }: AppliedMigration, known: number): boolean {
   const needs = / needs (\d+)$/.exec(checksum)?.[1]
   return needs !== undefined && Number(needs) <= known

@@ -210,8 +210,8 @@ const selectAfter = (db: Db, { userId, position, limit }: After) =>
     .limit(limit)
 
 /**
- * Makes room in the user's feed for so many events; `found` is called if they have one, with the next result
- * of the transaction. The caller has locked the user's row.
+ * Makes room in the user's feed for this many events; `found` is called if they have one, with the next
+ * result of the transaction. The caller has locked the user's row.
  */
 export async function advanceFeed(
   engine: Engine,

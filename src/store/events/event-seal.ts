@@ -13,7 +13,7 @@ import { SealError, type Sealer } from '../seal.ts'
 const compress = promisify(gzip)
 const decompress = promisify(gunzip)
 
-/** Asking another thread takes longer than compressing, or decompressing, so many bytes. */
+/** Asking another thread takes longer than compressing, or decompressing, this many bytes. */
 const maxAtOnceBytes = { compress: 8192, decompress: 65_536 }
 /** Takes half as long as the default, and a tenth more bytes. */
 const fast = { level: 3 }

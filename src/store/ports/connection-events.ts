@@ -62,7 +62,7 @@ export interface ConnectionEventStore {
     readonly limit: number
   }): Promise<readonly ExpiringRow[]>
   /**
-   * Stores that this end is announced so many days before, with its event. False, with nothing stored: that
+   * Stores that this end is announced this many days before, with its event. False, with nothing stored: that
    * was done, for as many or fewer days; the connection is not active; its consent ends at another time; or
    * no endpoint names the event.
    */

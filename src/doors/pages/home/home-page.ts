@@ -21,7 +21,7 @@ export interface HomeOptions {
   readonly river: River
 }
 
-/** From so many connections on there is a search. */
+/** From this many connections on there is a search. */
 const searchFrom = 10
 
 export function renderSignedOutHome({ signUpIsOpen }: { readonly signUpIsOpen: boolean }): Html {

@@ -12,7 +12,7 @@ export interface RiverEnd {
   /** Syncs, requests or deliveries of the last 30 days. */
   readonly traffic: number
   readonly unit: 'sync' | 'request' | 'delivery'
-  /** The traffic is at least so much: more is not counted. */
+  /** The traffic is at least this much: more is not counted. */
   readonly isCut?: boolean
   readonly isTroubled: boolean
 }
@@ -89,7 +89,7 @@ function foldRight({ readers, endpoints }: River): readonly RiverEnd[] {
   return [...shown, ...fold(endpoints, mostRows - shown.length, '/webhooks')]
 }
 
-/** Everything beyond so many rows is one, which leads to the whole list. */
+/** Everything beyond this many rows is one, which leads to the whole list. */
 function fold(ends: readonly RiverEnd[], most: number, path: string): readonly RiverEnd[] {
   if (ends.length <= most) return ends
   const rest = ends.slice(most - 1)
