@@ -15,6 +15,7 @@ import { factsOf, providerNames } from '#providers/all-facts.ts'
 import type { Environment } from '#settings/environment-file.ts'
 import { ApiError, Tributary, TributaryError } from '../sdk/typescript/index.js'
 import type { ExportStart } from './export-command.ts'
+import { OutputError } from './output.ts'
 import { toPrintable } from './printable.ts'
 import { readSecrets, type SecretInput } from './read-secrets.ts'
 import { Refusal } from './server.ts'
@@ -22,7 +23,7 @@ import { Refusal } from './server.ts'
 export interface ExportTerminal {
   readonly environment: Environment
   readonly input: SecretInput
-  /** Resolves when the text was taken; rejects when nobody reads any more. */
+  /** Resolves when the text was taken; rejects when it was not. */
   readonly write: (text: string) => Promise<void>
   readonly err: (text: string) => void
 }
@@ -98,10 +99,15 @@ async function writeFile(
   let isBegun = false
   for await (const { data } of pages) {
     // Nothing is written before the first page is there: a refusal leaves an empty file.
-    await terminal.write(`${isBegun ? '' : exporter.begin()}${exporter.add(data)}`)
+    const texts = data.map((row) => exporter.add([row]))
+    if (!isBegun) await terminal.write(exporter.begin())
     isBegun = true
-    progress.rows += data.length
-    progress.last = data.at(-1)?.id ?? progress.last
+    // Row by row, so that a disk that fills up is known by the last row that is whole.
+    for (const [index, { id }] of data.entries()) {
+      await terminal.write(texts[index] ?? '')
+      progress.rows += 1
+      progress.last = id
+    }
     if (progress.rows - said >= progressRows) {
       said = progress.rows
       terminal.err(`${said} rows …\n`)
@@ -177,12 +183,13 @@ async function readBalance(
 function explain(error: unknown, { rows, last }: Progress): unknown {
   const isUnread = error instanceof Error && 'code' in error && error.code === 'EPIPE'
   const isOurs =
-    [TributaryError, TypeError, UnfitRowError].some((kind) => error instanceof kind) || isUnread
+    [OutputError, TributaryError, TypeError, UnfitRowError].some((kind) => error instanceof kind) ||
+    isUnread
   if (!isOurs) return error
   const stopped =
     last === null
-      ? 'nothing was written'
-      : `the file is not whole: it stops after ${rows} rows, the last one is ${toPrintable(last)}`
+      ? 'no row was written'
+      : `the file is not whole: it stops after ${rows} rows, the last whole one is ${toPrintable(last)}`
   const reason = isUnread ? 'Nobody reads the output any more' : (error as Error).message
   const { code = null, details = [] } = error instanceof ApiError ? error : {}
   return new Refusal(

@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { closeSync, openSync } from 'node:fs'
 import { test } from 'node:test'
 import { fileURLToPath } from 'node:url'
 import { runCommand } from '#tests/support/command.ts'
@@ -88,6 +89,25 @@ test('a reader that closes the output early (a pipe to head) gets no stack trace
   })
   const [code] = await once(child, 'close')
   assert.deepEqual([code, output], [0, ''])
+})
+
+test('a file that does not take all of the output is exit 1 and one line, also with --json', async () => {
+  const command = fileURLToPath(new URL('./main.ts', import.meta.url))
+  const full = openSync('/dev/full', 'w')
+  for (const more of [[], ['--json']]) {
+    const args = [command, 'sandbox', '--help', ...more]
+    const child = spawn(process.execPath, args, { stdio: ['ignore', full, 'pipe'] })
+    let output = ''
+    child.stderr?.on('data', (bytes) => {
+      output += bytes
+    })
+    const [code] = await once(child, 'close')
+    const message = 'Standard output could not be written: no space left on device (ENOSPC)'
+    const line =
+      more.length === 0 ? `tributary: ${message}` : JSON.stringify({ error: { message } })
+    assert.deepEqual([code, output], [1, `${line}\n`])
+  }
+  closeSync(full)
 })
 
 function readHelp(args: readonly string[]): { readonly kind: string; readonly text: string } {

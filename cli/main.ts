@@ -3,6 +3,7 @@
  * logic here.
  */
 import { environment } from './config.ts'
+import { makeOutput } from './output.ts'
 import { run } from './run.ts'
 
 // The reader may stop before the end of the output (`| head`): the rest is lost, the exit code is kept.
@@ -13,12 +14,8 @@ process.exitCode = await run(process.argv.slice(2), {
   environment,
   workingDirectory: process.cwd(),
   input: process.stdin,
+  ...makeOutput(process.stdout),
   isErrTerminal: process.stderr.isTTY === true,
-  out: (text) => void process.stdout.write(text),
-  write: (text) =>
-    new Promise((resolve, reject) => {
-      process.stdout.write(text, (error) => (error ? reject(error) : resolve()))
-    }),
   err: (text) => void process.stderr.write(text),
   untilStopped: () =>
     new Promise((resolve) => {
@@ -32,7 +29,6 @@ process.exitCode = await run(process.argv.slice(2), {
       // The terminal was closed.
       process.on('SIGHUP', stop)
     }),
-  untilUnread: () => new Promise((resolve) => process.stdout.on('error', () => resolve())),
 })
 // A command that was stopped does not wait for what it had begun.
 if (isStopped) process.exit()

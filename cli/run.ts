@@ -11,6 +11,7 @@ import { mcpDoctor } from './commands.ts'
 import { isBroken, renderDiagnosis } from './diagnosis.ts'
 import { type Invocation, parseInvocation, toFlagWords, UsageError } from './invocation.ts'
 import { examineMcp, type McpDoctorStart } from './mcp-doctor.ts'
+import type { Output } from './output.ts'
 import { toPrintable } from './printable.ts'
 import { readSecrets, type SecretInput } from './read-secrets.ts'
 import { render } from './render.ts'
@@ -23,27 +24,25 @@ import {
   type Server,
 } from './server.ts'
 
-export interface Terminal {
+export interface Terminal extends Output {
   readonly environment: Environment
   readonly workingDirectory: string
   readonly input: SecretInput
   /** Standard error is a terminal, so that questions are seen. */
   readonly isErrTerminal?: boolean
-  readonly out: (text: string) => void
-  /** Standard output as a stream: resolves when the text was taken, rejects when nobody reads any more. */
-  readonly write: (text: string) => Promise<void>
   readonly err: (text: string) => void
   /** Resolves when a command in the foreground is asked to end. */
   readonly untilStopped: () => Promise<void>
-  /** Resolves when standard output is no longer read. */
-  readonly untilUnread: () => Promise<void>
 }
 
 /** Runs the command with these arguments; returns the exit code. */
 export async function run(args: readonly string[], terminal: Terminal): Promise<0 | 1 | 2> {
   const asksJson = args.includes('--json')
   try {
-    return await execute(parseInvocation(args), terminal)
+    const code = await execute(parseInvocation(args), terminal)
+    const loss = terminal.loss()
+    if (loss !== null) throw new Refusal({ error: { message: loss.message } }, { cause: loss })
+    return code
   } catch (error) {
     if (error instanceof UsageError) {
       terminal.err(`tributary: ${error.message}\n${error.usage.trimEnd()}\n`)

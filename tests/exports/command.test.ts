@@ -2,7 +2,13 @@
  * `tributary export` against the service: whole files, exact amounts, and no end where the reading failed.
  */
 import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { fileURLToPath } from 'node:url'
 import { fiskilRow, plantFiskil } from '#tests/request/list-transactions/planted.ts'
 import { addNarrowKey } from '#tests/request/narrow-keys/narrow.ts'
 import { runCommand } from '#tests/support/command.ts'
@@ -94,9 +100,38 @@ test('a failure in the middle exits 1, says after which row, and leaves a file w
   const written = out.split('<STMTTRN>').length - 1
   assert(written > 0 && written < rows.length)
   assert(
-    err.includes(`it stops after ${written} rows, the last one is ${rows[written - 1].id}`),
+    err.includes(`it stops after ${written} rows, the last whole one is ${rows[written - 1].id}`),
     err,
   )
+})
+
+test('a disk that fills up: exit 1, and the last row that the file has whole is named', async (t) => {
+  const { account, rows } = await longest()
+  const folder = mkdtempSync(join(tmpdir(), 'tributary-export-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  for (const format of ['csv', 'ofx', 'json']) {
+    const file = join(folder, `rows.${format}`)
+    const args = ['export', '--account', account.id, '--from', '2021-01-01', '--format', format]
+    // A limit of 16 blocks is met as a full disk is: the system takes a part, and then nothing.
+    const limited = `ulimit -f 16; exec "$0" "$@" > ${file}`
+    const main = fileURLToPath(new URL('../../cli/main.ts', import.meta.url))
+    const child = spawn('/bin/sh', ['-c', limited, process.execPath, main, ...args], {
+      env: { TRIBUTARY_API_KEY: user.key, TRIBUTARY_BASE_URL: service.baseUrl },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    let err = ''
+    child.stderr.on('data', (bytes) => {
+      err += bytes
+    })
+    const [code] = await once(child, 'close')
+    assert.equal(code, 1, err)
+    const [, count = '', id] = /stops after (\d+) rows, the last whole one is (\S+)/.exec(err) ?? []
+    assert.match(err, /^tributary: Standard output could not be written: /, err)
+    assert.equal(rows[Number(count) - 1]?.id, id)
+    const text = readFileSync(file, 'utf8')
+    const ids = rows.filter((row) => text.includes(row.id)).length
+    assert(ids === Number(count) || ids === Number(count) + 1, `${ids} of ${count}`)
+  }
 })
 
 test('an unknown account, a wrong key, a bad day and no server: one line each, exit 1, nothing on standard output', async () => {

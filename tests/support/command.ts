@@ -42,6 +42,7 @@ export async function runCommand(
     },
     untilStopped,
     untilUnread: never,
+    loss: () => null,
   })
   return { code, ...output }
 }
