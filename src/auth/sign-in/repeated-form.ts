@@ -1,24 +1,45 @@
 /**
  * A form that creates something carries a value made for it alone. Sent twice (a double click, a reload, two
- * processes) with the same fields, it is carried out once.
+ * processes) with the same fields, it is carried out once. One that was refused, or failed, may be sent again.
  */
 import { hash, randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { WindowStore } from '#fast/port.ts'
+import { type NotRun, runOnce } from '#fast/run-once.ts'
 import type { UserId } from '#kernel/ids.ts'
 
 const keptMs = 10 * 60_000
+/** Longer than the store takes to make or refuse a change. */
+const claimMs = 60_000
+/** How long a form waits for the one like it that was sent first. */
+const waits = { most: 20, everyMs: 100 }
 
 /** The value for the hidden field `once` of one showing of a form. */
 export const makeOnce = (): string => randomUUID()
 
-/** True when this person has sent a form with this `once` and these fields before, within ten minutes. */
-export type IsRepeated = (userId: UserId, form: URLSearchParams) => Promise<boolean>
+interface SentForm<T> {
+  readonly userId: UserId
+  readonly form: URLSearchParams
+  /** False for a result by which nothing was made. */
+  readonly isDone: (result: T) => boolean
+}
 
-export function makeIsRepeated({ windows }: { readonly windows: WindowStore }): IsRepeated {
-  return async (userId, form) => {
+/**
+ * Carries out a form, unless this person sent one with the same `once` and fields that was carried out within
+ * ten minutes, or still is.
+ */
+export type CarryOutOnce = <T>(sent: SentForm<T>, work: () => Promise<T>) => Promise<T | NotRun>
+
+export function makeCarryOutOnce({ windows }: { readonly windows: WindowStore }): CarryOutOnce {
+  return async ({ userId, form, isDone }, work) => {
     // Programs that fill in the fields themselves send none, and may repeat themselves.
-    if ((form.get('once') ?? '') === '') return false
+    if ((form.get('once') ?? '') === '') return work()
     const digest = hash('sha256', form.toString(), 'base64url')
-    return !(await windows.take(`form-once:${userId}:${digest}`, 1, keptMs)).allowed
+    const once = { windows, key: `form-once:${userId}:${digest}`, claimMs, keptMs, isDone } as const
+    for (let waited = 0; ; waited += 1) {
+      const ended = await runOnce(once, work)
+      if (ended !== 'under_way' || waited === waits.most) return ended
+      await sleep(waits.everyMs)
+    }
   }
 }

@@ -47,7 +47,7 @@ import {
   tryProof,
   whenBusy,
 } from './proofs.ts'
-import { type IsRepeated, makeIsRepeated } from './repeated-form.ts'
+import { type CarryOutOnce, makeCarryOutOnce } from './repeated-form.ts'
 import { makeSecondFactors, type SecondFactors } from './second-factor.ts'
 import { makeSetPassword, type SetPassword } from './set-password.ts'
 import type { BeginConfirmation } from './single-use.ts'
@@ -127,7 +127,7 @@ export interface SignIns {
   readonly secondFactors: SecondFactors
   readonly passkeys: Passkeys
   readonly countForm: CountForm
-  readonly isRepeatedForm: IsRepeated
+  readonly carryOutOnce: CarryOutOnce
 }
 
 /** Longer than any accepted e-mail address. */
@@ -168,7 +168,7 @@ export function makeSignIns(options: SignInsOptions): SignIns {
     secondFactors: makeSecondFactors(parts),
     passkeys: makePasskeys(parts),
     countForm: makeCountForm(options),
-    isRepeatedForm: makeIsRepeated(options),
+    carryOutOnce: makeCarryOutOnce(options),
     setPassword: makeSetPassword({
       store,
       clock,

@@ -7,6 +7,10 @@ import type { Cookies } from './cookies.ts'
 
 const lifeSeconds = 60
 
+/** What each page says of a form that was sent again before the first one ended (`under_way`). */
+export const formUnderWay =
+  'That form was sent twice, and the first one has not ended. Look here again in a moment; if nothing has changed, send it again.'
+
 /** The path of a local address and the name after `?done=`; null when it has none. */
 function readNote(address: string): string | null {
   const [path = '', query = ''] = address.split('?', 2)

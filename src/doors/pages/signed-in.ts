@@ -42,7 +42,10 @@ interface FormPlace extends Place {
   readonly isSensitive?: boolean
   /** The fields that are filled in again when the sender has to sign in first. Never a secret. */
   readonly kept?: readonly string[]
-  /** It creates something: sent twice, it is carried out once, and `returnTo` says so (`?done=repeated`). */
+  /**
+   * It creates something: sent twice, it is carried out once, and `returnTo` says so (`?done=repeated`, or
+   * `?done=under_way` while the first one has not ended).
+   */
   readonly isOnce?: boolean
 }
 
@@ -79,13 +82,35 @@ export function addForm(
     }
     const wait = await context.signIns.countForm(visit.user.id)
     if (wait !== null) return refuseSurplus(context, { visit, reply }, wait)
-    if (isOnce && (await context.signIns.isRepeatedForm(visit.user.id, form))) {
-      return reply.redirect(`${returnTo}?done=repeated`, 303)
-    }
     const turn = { visit, request, reply, form, part: toPart(request) }
     const places = { signIn: returnTo, list: returnTo }
-    return act(turn).catch((error: unknown) => leadOn(error, reply, places))
+    const acting = isOnce ? actOnce(context, turn, { returnTo, act }) : act(turn)
+    return acting.catch((error: unknown) => leadOn(error, reply, places))
   })
+}
+
+interface OnceAct {
+  readonly returnTo: string
+  readonly act: Handler<FormTurn>
+}
+
+/**
+ * A form that was refused or failed made nothing, so it may be sent again; what fails after the answer was
+ * sent changes nothing of that.
+ */
+async function actOnce(
+  { signIns }: PagesContext,
+  turn: FormTurn,
+  { returnTo, act }: OnceAct,
+): Promise<FastifyReply> {
+  const { visit, reply, form } = turn
+  const sent = { userId: visit.user.id, form, isDone: () => reply.statusCode < 400 }
+  const ended = await signIns.carryOutOnce(sent, async () => {
+    await act(turn).catch((error: unknown) => {
+      if (!reply.sent) throw error
+    })
+  })
+  return ended === undefined ? reply : reply.redirect(`${returnTo}?done=${ended}`, 303)
 }
 
 /** A question about one thing of the person's, before it is changed for good. */

@@ -5,6 +5,7 @@
 import { type KeyStatus, toKeyStatus } from '#auth/keys.ts'
 import { makeOnce } from '#auth/sign-in/repeated-form.ts'
 import type { KeyRow } from '#store/ports/keys.ts'
+import { formUnderWay } from '../done-notes.ts'
 import { foreignText, type Html, html } from '../html.ts'
 import { alertBox, doneBox, field, hidden, leadingButton } from '../layout.ts'
 import { renderAgo, renderDayAt, renderMoment } from '../moments.ts'
@@ -33,6 +34,7 @@ export const keysDone = {
   gone: 'That key is not active: it has expired, was revoked, or the address is wrong.',
   repeated:
     'That form was sent twice, and only the first one counted. A key that you did not see can be revoked.',
+  under_way: formUnderWay,
 } as const
 
 export interface KeysOptions extends LimitChoices {

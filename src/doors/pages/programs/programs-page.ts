@@ -7,6 +7,7 @@ import type { AccountRow } from '#store/ports/accounts.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { ProgramRow } from '#store/ports/programs.ts'
 import { renderNamed, summarizeHeld } from '../connections/named.ts'
+import { formUnderWay } from '../done-notes.ts'
 import { foreignText, type Html, html } from '../html.ts'
 import { alertBox, doneBox, field, hidden, leadingButton } from '../layout.ts'
 import { renderAgo, renderMoment } from '../moments.ts'
@@ -29,6 +30,7 @@ export const programsDone = {
   gone: 'That program has no access: it was ended before, or the address is wrong.',
   repeated:
     'That form was sent twice, and only the first one counted. A setup token that you did not see can be ended.',
+  under_way: formUnderWay,
 } as const
 
 export interface ProgramsOptions {

@@ -2,6 +2,7 @@
 import { makeOnce } from '#auth/sign-in/repeated-form.ts'
 import { connectionEventTypes, type EventType, syncEventTypes } from '#contract/events.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
+import { formUnderWay } from '../done-notes.ts'
 import { foreignText, type Html, html } from '../html.ts'
 import { alertBox, doneBox, field, hidden } from '../layout.ts'
 import { type TableColumn, table } from '../table.ts'
@@ -22,6 +23,7 @@ export const endpointsDone = {
   gone: 'That endpoint does not exist. It was removed, or the address is wrong.',
   repeated:
     'That form was sent twice, and only the first one counted. A secret that you did not see can be replaced on the page of its endpoint.',
+  under_way: formUnderWay,
 } as const
 
 export interface EndpointsOptions {

@@ -1,4 +1,5 @@
 /** The page after a sign-up. Rendering only. */
+import { formUnderWay } from '../done-notes.ts'
 import { type Html, html } from '../html.ts'
 import { alertBox, doneBox } from '../layout.ts'
 import { type FirstAnswer, renderFirstAnswer } from './first-answer.ts'
@@ -17,6 +18,7 @@ export const welcomeDone = {
   linked: 'Made-up banks and a broker are linked. They hold nobody’s data.',
   repeated:
     'That form was sent twice, and only the first one counted. A key that you did not see can be revoked.',
+  under_way: formUnderWay,
 } as const
 
 export function renderWelcome({ email, steps, done, problem, first }: WelcomeOptions): Html {
