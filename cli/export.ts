@@ -188,7 +188,7 @@ function explain(error: unknown, { rows, last }: Progress): unknown {
   if (!isOurs) return error
   const stopped =
     last === null
-      ? 'no row was written'
+      ? 'no whole row was written'
       : `the file is not whole: it stops after ${rows} rows, the last whole one is ${toPrintable(last)}`
   const reason = isUnread ? 'Nobody reads the output any more' : (error as Error).message
   const { code = null, details = [] } = error instanceof ApiError ? error : {}

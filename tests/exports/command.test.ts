@@ -227,7 +227,7 @@ test('a statement of OFX with a row in another currency exits 1, and says which 
     err,
     /A transaction is in JPY, and an OFX file has one currency, here AUD: choose csv/,
   )
-  assert.match(err, /nothing was written/)
+  assert.match(err, /no whole row was written/)
   const csv = await write('csv')
   assert.equal(csv.code, 0)
   assert.match(csv.out, /,-1\.00,JPY,/)
