@@ -1,6 +1,7 @@
 /**
  * A form that creates something carries a value made for it alone. Sent twice (a double click, a reload, two
- * processes) with the same fields, it is carried out once. One that was refused, or failed, may be sent again.
+ * processes) with the same fields, it is carried out once. One that was refused or failed may be sent
+ * again.
  */
 import { hash, randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
