@@ -20,6 +20,7 @@ import type {
 import type { Clock } from '#kernel/time.ts'
 import { unreachable } from '#kernel/unreachable.ts'
 import type { Read } from '#resources/read.ts'
+import type { ReadContext } from '#resources/read-context.ts'
 import type { EventFollower } from '#webhooks/follow-events.ts'
 import {
   type AskedFeed,
@@ -71,7 +72,7 @@ export interface GateOptions {
 }
 
 /** A request of a known caller. */
-export interface CallerRequest {
+export interface CallerRequest extends Pick<ReadContext, 'formerRange'> {
   readonly caller: Caller
   readonly operation: Operation
   /** As received, without "?"; unused where the request is refused. */
@@ -312,7 +313,9 @@ async function fetch(
   isUnavailable: boolean,
 ): Promise<Answer> {
   try {
-    const computed = await parts.flights.join(key, asked.disconnectSignal(), (shared) =>
+    // What goes on with an earlier walk is the answer to no other request.
+    const flight = asked.formerRange === undefined ? key : `${key} over midnight`
+    const computed = await parts.flights.join(flight, asked.disconnectSignal(), (shared) =>
       compute(parts, key, asked, shared),
     )
     return toAnswer(computed, isUnavailable || !computed.stored ? 'BYPASS' : 'MISS')
@@ -327,11 +330,11 @@ async function compute(
   asked: CallerRequest,
   signal: AbortSignal,
 ): Promise<Computed> {
-  const { caller, operation } = asked
+  const { caller, operation, formerRange } = asked
   // The "?" is added because URLSearchParams strips one, which could belong to the first name.
   const query = new URLSearchParams(`?${asked.rawQuery}`)
   if (operation.name === listEvents.name) throw new Error('events are read in another way')
-  const reading = await parts.read(operation.name, query, { caller, signal })
+  const reading = await parts.read(operation.name, query, { caller, signal, formerRange })
   if (parts.checkReplies) operation.reply.parse(reading.body)
   const { truncated, asOf } = reading
   const whole = { body: Buffer.from(JSON.stringify(reading.body)), truncated }

@@ -11,18 +11,16 @@ import { readDateWindow } from './date-window.ts'
 import type { ReadContext, ReadOptions, ReadResult } from './read-context.ts'
 import { type RowsBody, readRows } from './read-rows.ts'
 import { findReadTarget, type Target } from './target.ts'
-import { readFormerRange } from './tool-range.ts'
 
 export type TradesQuery = z.output<typeof listTrades.query>
 
 export function makeListTrades(options: ReadOptions) {
   return async (query: TradesQuery, context: ReadContext): Promise<ReadResult<RowsBody<Trade>>> => {
     const zone = getZone(context.caller.timezone)
-    const rules = { zone, now: options.clock.now(), defaultDays: null, maxYears: null }
-    const window = readDateWindow(query, rules)
+    const now = options.clock.now()
+    const window = readDateWindow(query, { zone, now, defaultDays: null, maxYears: null })
     const { connectionId, accountId, accountIds, from, to, limit, offset } = query
-    const maxDays = listTrades.tool?.maxDays ?? 0
-    const former = readFormerRange({ from, to }, { ...rules, maxDays })
+    const { formerRange: former } = context
     const chosen = toNames(accountIds ?? accountId)
     return readRows<TradePage>(
       { options, context },

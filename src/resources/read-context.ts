@@ -8,6 +8,7 @@ import type { Windows } from '#paging/windows.ts'
 import type { Guard } from '#providers/guard.ts'
 import type { Adapters, CallContext } from '#providers/port.ts'
 import type { Store } from '#store/ports/store.ts'
+import type { DateParameters } from './date-window.ts'
 import type { PendingMemories } from './pending/pending-memory.ts'
 
 export interface ReadOptions {
@@ -28,6 +29,8 @@ export interface ReadContext {
   readonly caller: Caller
   /** Aborted when no caller waits any more, or with a TimeoutError when the request's time is over. */
   readonly signal: AbortSignal
+  /** The range of an agent's walk that may have begun before midnight (`readFormerRange`). */
+  readonly formerRange?: DateParameters | undefined
 }
 
 export interface ReadResult<Body> {

@@ -108,22 +108,27 @@ test('R30: for some hours a range is known as it was filled in before midnight',
   const midnight = Date.parse('2026-11-21T13:00:00Z')
   const at = (ms: number, given: DateParameters) =>
     readFormerRange(given, { maxDays: 366, zone: sydney, now: midnight + ms })
-  const filled = { from: '2025-11-21' }
-  assert.deepEqual(at(0, filled), { from: '2025-11-20' })
-  assert.deepEqual(at(5 * hour, filled), { from: '2025-11-20' })
-  assert.equal(at(6 * hour, filled), undefined)
-  assert.equal(at(-1, { from: '2025-11-20' }), undefined)
-  for (const given of [{}, { from: '2025-11-20' }, { ...filled, to: '2026-01-01' }]) {
-    assert.equal(at(hour, given), undefined)
-  }
+  assert.deepEqual(at(0, {}), { from: '2025-11-20' })
+  assert.deepEqual(at(5 * hour, {}), { from: '2025-11-20' })
+  assert.equal(at(6 * hour, {}), undefined)
+  assert.equal(at(-1, {}), undefined)
   // The last day of such a `from` was today, so that there was no `to`.
-  const bounded = { from: '2025-11-20', to: '2026-11-21' }
-  assert.deepEqual(at(0, bounded), { from: bounded.from })
-  assert.equal(at(-1, bounded), undefined)
-  assert.equal(at(6 * hour, bounded), undefined)
-  const instant = { from: '2025-11-20T13:00:00Z', to: '2026-11-21T13:00:00.000Z' }
-  assert.deepEqual(at(hour, instant), { from: instant.from })
-  for (const odd of [{ ...bounded, from: 'x' }, { to: bounded.to }]) {
-    assert.equal(at(hour, odd), undefined)
+  for (const from of ['2025-11-20', '2025-11-20T13:00:00Z']) {
+    assert.deepEqual(at(1, { from }), { from })
+    assert.equal(at(-1, { from }), undefined)
+    assert.equal(at(6 * hour + 1, { from }), undefined)
+  }
+  for (const given of ['2025-11-21', 'x']) assert.equal(at(hour, { from: given }), undefined)
+})
+
+test('R30: dates that were given are never those of a walk before midnight', () => {
+  const midnight = Date.parse('2026-11-21T13:00:00Z')
+  for (const given of [
+    { from: '2025-11-21' },
+    { from: '2025-11-20', to: '2026-11-21' },
+    { to: '2026-11-21' },
+  ]) {
+    const rules = { maxDays: 366, zone: sydney, now: midnight + 1 }
+    assert.equal(readFormerRange(given, rules), undefined, JSON.stringify(given))
   }
 })

@@ -54,24 +54,16 @@ const longestWalkMs = 6 * 3_600_000
 
 /**
  * The range that the rules above gave to the same arguments some hours ago, when that was another one: before
- * midnight of the person's zone where `from` was filled in, or before `to` was. A walk that began then may go
+ * midnight of the person's zone where `from` is filled in, or before `to` was. A walk that began then may go
  * on. Undefined when there is none.
  */
 export function readFormerRange(
-  { from, to }: DateParameters,
+  given: DateParameters,
   rules: RangeRules,
 ): DateParameters | undefined {
-  const { maxDays, zone, now } = rules
-  const before = now - longestWalkMs
-  if (to === undefined) {
-    const [filled, former] = [now, before].map((at) => addDays(zone.dayOf(toMicros(at)), -maxDays))
-    return from === filled && former !== filled ? { from: former } : undefined
-  }
-  const first = from === undefined ? 'bad' : readBound(from)
-  if (first === 'bad') return undefined
-  const filled = shift(first, maxDays, zone)
-  const isLate = filled.end < toMicros(now) && filled.end >= toMicros(before)
-  return isLate && to === filled.text ? { from } : undefined
+  const filled = readToolRange(given, rules)
+  const former = readToolRange(given, { ...rules, now: rules.now - longestWalkMs })
+  return former.from === filled.from && former.to === filled.to ? undefined : former
 }
 
 export interface RangeRules {

@@ -21,7 +21,7 @@ import { ClientDisconnected } from '../client.ts'
 import { rateLimited, toApiError } from '../refusal.ts'
 import type { McpExchange } from './exchange.ts'
 import type { ShorterPage } from './result.ts'
-import { toRawQuery } from './tool-query.ts'
+import { type ToolQuery, toToolQuery } from './tool-query.ts'
 
 export interface CallToolOptions {
   readonly gate: Gate
@@ -107,8 +107,8 @@ export function makeCallTool(options: CallToolOptions): CallTool {
           return written.result
         }
         shorter = written
-        const rawQuery = toRawQuery(operation, { ...given, ...shorter }, caller, now)
-        answering = gate.answerAgain({ ...asked, rawQuery })
+        const query = toToolQuery(operation, { ...given, ...shorter }, caller, now)
+        answering = gate.answerAgain({ ...asked, ...query })
       }
     } catch (thrown) {
       if (thrown instanceof GateError) cache = thrown.cache
@@ -131,10 +131,10 @@ function judge(
   caller: Caller,
   { operation, given }: ToolCall,
   now: number,
-): Pick<CallerRequest, 'rawQuery' | 'refusal'> {
+): ToolQuery & Pick<CallerRequest, 'refusal'> {
   try {
     requireScope(caller, operation)
-    return { rawQuery: toRawQuery(operation, given, caller, now), refusal: null }
+    return { ...toToolQuery(operation, given, caller, now), refusal: null }
   } catch (refusal) {
     if (refusal instanceof ApiError) return { rawQuery: '', refusal }
     throw refusal

@@ -7,36 +7,37 @@ import type { Caller } from '#auth/caller.ts'
 import { apiError } from '#contract/errors.ts'
 import type { ToolOperation } from '#contract/tool-descriptions.ts'
 import { readToolArguments, type ToolArguments } from '#contract/tools.ts'
+import type { CallerRequest } from '#gate/gate.ts'
 import { getZone } from '#kernel/time.ts'
-import { type RangeRules, readToolRange } from '#resources/tool-range.ts'
+import { readFormerRange, readToolRange } from '#resources/tool-range.ts'
 
-/** The query without "?"; throws `invalid_params` with every problem (reading R29). `now` in milliseconds. */
-export function toRawQuery(
-  operation: ToolOperation,
+export type ToolQuery = Pick<CallerRequest, 'rawQuery' | 'formerRange'>
+
+/** Throws `invalid_params` with every problem (reading R29). `now` in milliseconds. */
+export function toToolQuery(
+  { tool }: ToolOperation,
   given: Readonly<Record<string, unknown>>,
   caller: Caller,
   now: number,
-): string {
-  const reading = readToolArguments(operation.tool, given)
+): ToolQuery {
+  const reading = readToolArguments(tool, given)
   if (!reading.ok) throw apiError('invalid_params', { details: reading.details })
-  const { maxDays, fixed = {} } = operation.tool
-  const values =
-    maxDays === undefined
-      ? reading.value
-      : withRange(reading.value, { maxDays, zone: getZone(caller.timezone), now })
-  return Object.entries({ ...values, ...fixed })
-    .map(([name, value]) => `${name}=${encode(value)}`)
-    .join('&')
-}
-
-/** Adds the range of reading R30. */
-function withRange(values: ToolArguments, rules: RangeRules): ToolArguments {
-  const { from, to, ...others } = values
-  const given = {
+  const { maxDays, fixed = {} } = tool
+  const write = (values: ToolArguments) =>
+    Object.entries({ ...values, ...fixed })
+      .map(([name, value]) => `${name}=${encode(value)}`)
+      .join('&')
+  if (maxDays === undefined) return { rawQuery: write(reading.value) }
+  const { from, to, ...others } = reading.value
+  const dates = {
     from: typeof from === 'string' ? from : undefined,
     to: typeof to === 'string' ? to : undefined,
   }
-  return { ...others, ...readToolRange(given, rules) }
+  const rules = { maxDays, zone: getZone(caller.timezone), now }
+  return {
+    rawQuery: write({ ...others, ...readToolRange(dates, rules) }),
+    formerRange: readFormerRange(dates, rules),
+  }
 }
 
 /** Ids, numbers and days are written as they are. */

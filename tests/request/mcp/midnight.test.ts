@@ -46,7 +46,13 @@ async function plant() {
     assert.equal(result.isError, undefined, text)
     return result.structuredContent.data.map((one: { description: string }) => one.description)
   }
-  return { account, read, zone: getZone(row?.timezone ?? 'Australia/Sydney') }
+  async function readRest(offset: number, from: string): Promise<string[]> {
+    const query = `connectionId=${broker.connection.id}&from=${from}&limit=5&offset=${offset}`
+    const { status, body } = await service.get(`/v1/trades?${query}`, user)
+    assert.equal(status, 200)
+    return body.data.map((one: { description: string }) => one.description)
+  }
+  return { account, read, readRest, zone: getZone(row?.timezone ?? 'Australia/Sydney') }
 }
 
 const names = (from: number, to: number) =>
@@ -86,4 +92,15 @@ test('R30: a walk from the day 366 days ago goes on after midnight, when it gets
   service.clock.advance(240_000)
   assert.deepEqual(await read(5, { from }), names(5, 10))
   assert.deepEqual(await read(10, { from }), names(10, 12))
+})
+
+test('R30: a request of REST is never answered by the walk of the day before, nor beside an agent’s that is', async () => {
+  const { account, read, readRest, zone } = await plant()
+  const first = (): string => addDays(zone.dayOf(toMicros(service.clock.now())), -366)
+  assert.deepEqual(await readRest(0, first()), names(0, 5))
+  account.activities.splice(1, 1)
+  service.clock.advance(240_000)
+  const both = await Promise.all([read(5), readRest(5, first())])
+  assert.deepEqual(both, [names(5, 10), names(6, 11)])
+  assert.deepEqual(await readRest(10, first()), ['trade 11'])
 })
