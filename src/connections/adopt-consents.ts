@@ -13,6 +13,7 @@ import { LoginTakenError, OwnerGoneError } from '#store/failure.ts'
 import type { LoginRow } from '#store/ports/logins.ts'
 import type { StoreRows } from '#store/ports/store.ts'
 import { endUnsavedConsents } from './end-consent.ts'
+import { withinBounds } from './held-bounds.ts'
 import type { ActionOptions, SaveOptions } from './options.ts'
 import { holdConnections, reconcile } from './reconcile.ts'
 import { saveDiscovered, settleStatus, updateConnection } from './save-discovery.ts'
@@ -52,7 +53,7 @@ export interface AdoptedConsent {
 
 /**
  * Saves the login, its connections and the audit row in one transaction.
- * @throws ApiError `user_not_found`, `login_taken`
+ * @throws ApiError `user_not_found`, `login_taken`, `too_many_connections`
  */
 export async function adoptConsents(
   options: ActionOptions,
@@ -63,11 +64,10 @@ export async function adoptConsents(
     return await options.store.transact(async (tx) => {
       // This locks the user's row: a concurrent deletion waits for the end of the transaction.
       const login = await steps.login(tx)
-      const adopted = await saveAll({ ...options, store: tx }, login, {
-        discovered,
-        renews,
-        choice,
-      })
+      const listed = { discovered, renews, choice }
+      const adopted = await withinBounds(tx, userId, () =>
+        saveAll({ ...options, store: tx }, login, listed),
+      )
       const isNews = (await steps.also?.(tx, adopted)) ?? true
       if (!isNews) return { login, adopted }
       await tx.audit({

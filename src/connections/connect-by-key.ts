@@ -11,6 +11,7 @@ import { UpstreamError } from '#providers/failure.ts'
 import type { LinkingFailure } from '#providers/linking.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { LinkingRow } from '#store/ports/linkings.ts'
+import { isTooMany } from './held-bounds.ts'
 import { linkNow, parseCredentials } from './link-connections.ts'
 import {
   hashState,
@@ -129,6 +130,7 @@ async function fail(
 }
 
 function toReason(error: unknown): LinkingFailure {
+  if (isTooMany(error)) return 'too_many'
   if (error instanceof ApiError && error.status < 500) return 'key_refused'
   const { cause } = error instanceof Error ? error : {}
   const isOurs = cause instanceof UpstreamError && cause.failure.kind === 'misconfigured'

@@ -41,8 +41,8 @@ export type LinkConnections = (
 /**
  * Makes the action. It returns a connection for each consent of the provider, newest first.
  * @throws ApiError `user_not_found`, `provider_not_configured`; `invalid_params` for invalid input, and when
- *   the provider has no consent; `login_taken` for a personal key of somebody who is linked here; every
- *   upstream failure by the mapping of `guard.ts`.
+ *   the provider has no consent; `login_taken` for a personal key of somebody who is linked here;
+ *   `too_many_connections`; every upstream failure by the mapping of `guard.ts`.
  */
 export function makeLinkConnections(options: ActionOptions): LinkConnections {
   return async (by, userId, input) => {

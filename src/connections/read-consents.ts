@@ -3,7 +3,7 @@
  * meant has arrived: providers list a consent, and its accounts, some seconds to minutes after the person
  * agreed.
  */
-import type { By } from '#contract/actor.ts'
+import type { By, Person } from '#contract/actor.ts'
 import type { ConnectionId } from '#kernel/ids.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import { UpstreamError } from '#providers/failure.ts'
@@ -16,7 +16,9 @@ import type { LoginRow } from '#store/ports/logins.ts'
 import type { StoreRows } from '#store/ports/store.ts'
 import { type AdoptedConsent, adoptConsents, type Choice } from './adopt-consents.ts'
 import { type AskOptions, askProvider, getAdapter, toLogin } from './ask-provider.ts'
+import { isTooMany } from './held-bounds.ts'
 import type { LinkingOutcome } from './linking-attempt.ts'
+import { failLinking } from './linking-failed.ts'
 import { selectMeant } from './linking-state.ts'
 import { forgetListening, listenTo } from './listen-to.ts'
 import type { ActionOptions } from './options.ts'
@@ -30,7 +32,7 @@ export interface OpenLinking {
 /** Notes the outcome in the store, also of an unreadable provider. @throws ApiError `user_not_found` */
 export async function readConsents(
   options: ActionOptions,
-  by: By,
+  by: By<Person>,
   open: OpenLinking,
   askOptions: AskOptions,
 ): Promise<void> {
@@ -39,6 +41,9 @@ export async function readConsents(
   try {
     read = { outcome: await discoverAndAdopt(options, by, open, askOptions), code: null }
   } catch (error) {
+    if (isTooMany(error)) {
+      return failLinking(options, by, { attempt: open.attempt, reason: 'too_many', code: null })
+    }
     if (!(error instanceof UpstreamError)) throw error
     const { kind, detail } = error.failure
     read = { outcome: 'unread', code: `${kind}: ${detail}` }
@@ -51,7 +56,10 @@ export async function readConsents(
 /** A list that other processes outdate so often is read again by the next look. */
 const maxTries = 3
 
-/** `waiting`: the consent or its accounts have not arrived. @throws UpstreamError. */
+/**
+ * `waiting`: the consent or its accounts have not arrived.
+ * @throws UpstreamError; ApiError `too_many_connections`.
+ */
 export async function discoverAndAdopt(
   options: ActionOptions,
   by: By,

@@ -22,6 +22,7 @@ import {
   limitTime,
   toLogin,
 } from './ask-provider.ts'
+import { withinBounds } from './held-bounds.ts'
 import { listenTo } from './listen-to.ts'
 import { markLost } from './mark-lost.ts'
 import type { ActionOptions } from './options.ts'
@@ -37,8 +38,8 @@ export type RefreshConnection = (
 /**
  * Makes the action. Lost consent or credentials are a result, not a failure: the connection is returned with
  * its new status.
- * @throws ApiError `connection_not_found`, `provider_not_configured`, other upstream failures by the mapping
- *   of `guard.ts`.
+ * @throws ApiError `connection_not_found`, `provider_not_configured`, `too_many_connections`, other upstream
+ *   failures by the mapping of `guard.ts`.
  */
 export function makeRefreshConnection(options: ActionOptions): RefreshConnection {
   return async (by, id, askOptions) => {
@@ -120,7 +121,9 @@ async function refreshOnce(
     if (!(await isCurrent(tx, login))) return false
     const saving = { ...options, store: tx }
     const { known, absent } = reconcile(await holdConnections(tx, login), discovered)
-    for (const pair of known) await updateConnection(saving, login, pair)
+    await withinBounds(tx, login.userId, async () => {
+      for (const pair of known) await updateConnection(saving, login, pair)
+    })
     for (const row of absent) await settleStatus(saving, login, row, 'revoked')
     if (known.some(({ isRenewed }) => isRenewed)) await tx.logins.noteConsents(login.id)
     await note(tx)

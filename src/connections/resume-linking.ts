@@ -8,6 +8,7 @@ import { openLogin } from '#store/open-login.ts'
 import type { LinkingRow } from '#store/ports/linkings.ts'
 import type { LoginRef } from '#store/ports/logins.ts'
 import { type AskOptions, limitTime } from './ask-provider.ts'
+import { isTooMany } from './held-bounds.ts'
 import { type LinkingName, type LinkingState, readLinkingName } from './linking-attempt.ts'
 import { failLinking } from './linking-failed.ts'
 import { readState } from './linking-state.ts'
@@ -84,7 +85,13 @@ export function adoptAwaited(
     const row = await options.store.linkings.findOpen(login.id, options.clock.now())
     const open = await findOpen(options, row)
     if (open === null || open === 'without_login') return 0
-    await discoverAndAdopt(options, bySystem, open, askOptions)
+    try {
+      await discoverAndAdopt(options, bySystem, open, askOptions)
+    } catch (error) {
+      // The person reads it on the page of the link; the provider can do nothing.
+      if (isTooMany(error)) return 0
+      throw error
+    }
     return (await options.store.connections.listByLogin(login.id)).length
   })
 }

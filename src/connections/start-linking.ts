@@ -22,6 +22,7 @@ import {
   toLogin,
 } from './ask-provider.ts'
 import { endUnsavedLogin } from './end-consent.ts'
+import { demandPlace } from './held-bounds.ts'
 import { hashState, linkingLifeMs, newState, toReturnUrl } from './linking-attempt.ts'
 import { findLinkingLogins, type LinkingLogin } from './linking-login.ts'
 import type { ListInstitutions } from './list-institutions.ts'
@@ -49,7 +50,8 @@ const starts = { most: 20, withinMs: 60 * 60_000 }
 
 /**
  * Makes the action.
- * @throws ApiError `user_not_found`, `connection_not_found`, `provider_not_configured`, `rate_limited`;
+ * @throws ApiError `user_not_found`, `connection_not_found`, `provider_not_configured`, `rate_limited`,
+ *   `too_many_connections`;
  *   `invalid_params` for an institution that cannot be chosen, and for a connection by a key of the person's
  *   own; upstream failures by the mapping of `guard.ts`.
  */
@@ -64,6 +66,7 @@ export function makeStartLinking(
     const { linking } = getAdapter(options.adapters, provider)
     if (linking === undefined) throw apiError('provider_not_configured')
     const renewed = await findRenewed(options, start)
+    if (renewed === null) await demandPlace(options.store, userId)
     // By country `begin` looks it up itself.
     if (renewed === null && linking.byCountry === undefined) {
       await demandInstitution(listInstitutions, start)

@@ -233,6 +233,12 @@ export const errorCatalogue = {
     message: 'At most 20 active keys per user; revoke one first',
     when: 'The user has 20 active keys.',
   },
+  too_many_connections: {
+    status: 409,
+    code: 'too_many_connections',
+    message: 'At most 500 connections and 5,000 accounts per user; remove a connection first',
+    when: 'With what the provider lists the user would have more than 500 connections or 5,000 accounts; nothing of it is stored.',
+  },
   too_many_programs: {
     status: 409,
     code: 'too_many_programs',

@@ -52,6 +52,8 @@ export const linkingFailures = [
   'key_refused',
   /** A renewal with another account than before. */
   'different_account',
+  /** The person would have more connections or accounts than one may have here. */
+  'too_many',
   /** The institution or the provider failed; it may work later. */
   'unavailable',
   /** The provider refuses our application; only the operator can fix it. */

@@ -4,6 +4,7 @@
  * ones. A connection without accounts is refreshed first: its accounts may not have been there when it was
  * linked, and nothing that is read for no account tells of them.
  */
+import { ApiError } from '#contract/errors.ts'
 import { UpstreamError } from '#providers/failure.ts'
 import type { CallContext } from '#providers/port.ts'
 import type { ReadOptions } from './read-context.ts'
@@ -23,7 +24,12 @@ export async function followMoved<Result>(
   read: (target: Target) => Promise<Result>,
 ): Promise<Result> {
   const refresh = async () => {
-    await options.refreshAccounts(target.connection.id, call)
+    try {
+      await options.refreshAccounts(target.connection.id, call)
+    } catch (error) {
+      // The list was refused, which the next sync tells: the known accounts are read.
+      if (!(error instanceof ApiError) || error.entry !== 'too_many_connections') throw error
+    }
     return find()
   }
   if (target.accounts.length === 0) return read(await refresh())

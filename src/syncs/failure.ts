@@ -25,6 +25,7 @@ const codes = {
   misconfigured: 'provider_unavailable',
   preparing: 'provider_unavailable',
   not_configured: 'provider_not_configured',
+  too_many: 'sync_failed',
   too_large: 'sync_failed',
   too_long: 'sync_failed',
   ledger_unreadable: 'sync_failed',
@@ -73,6 +74,7 @@ export function toFailure(error: unknown): SyncFailure {
   if (error instanceof ApiError) {
     if (error.cause instanceof UpstreamError) return fromUpstream(error.cause.failure)
     if (error.entry === 'provider_not_configured') return fail('not_configured', notConfigured)
+    if (error.entry === 'too_many_connections') return fail('too_many', error.message)
     // Only a newer version knows the provider: the run is one for a process of that version.
     if (error.entry === 'service_unavailable') return interruption
   }

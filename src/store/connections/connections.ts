@@ -7,7 +7,7 @@ import { sql } from 'kysely'
 import type { ConnectionStatus } from '#contract/resources.ts'
 import type { ConnectionId, UserId } from '#kernel/ids.ts'
 import type { Engine, Write } from '../engine/engine.ts'
-import { findFirst } from '../engine/rows.ts'
+import { countRows, findFirst } from '../engine/rows.ts'
 import { type Db, isNot, isUnsetOrBefore, moment, momentOrNull } from '../engine/tables.ts'
 import type { MailQueue } from '../mails/mail-queue.ts'
 import { bumpEpoch, demandUser, lockUser } from '../people/users.ts'
@@ -66,7 +66,7 @@ export function makeConnectionStore({ engine, write, mails }: Parts): Connection
 
 type Reads = Pick<
   ConnectionStore,
-  'list' | 'get' | 'find' | 'listByLogin' | 'listDeleting' | 'listExpiring'
+  'list' | 'get' | 'countHeld' | 'find' | 'listByLogin' | 'listDeleting' | 'listExpiring'
 >
 
 function makeReads({ db }: Engine): Reads {
@@ -86,6 +86,12 @@ function makeReads({ db }: Engine): Reads {
           .where('user_id', '=', userId)
           .where('status', '<>', 'deleting'),
       )
+    },
+    async countHeld(userId) {
+      return {
+        connections: await countRows(db.selectFrom('connections').where('user_id', '=', userId)),
+        accounts: await countRows(db.selectFrom('accounts').where('user_id', '=', userId)),
+      }
     },
     async find(id) {
       return (await select().where('id', '=', id).executeTakeFirst()) ?? null

@@ -86,6 +86,8 @@ export interface ConnectionStore {
   list(userId: UserId): Promise<readonly ConnectionRow[]>
   /** The user's own, without `deleting`. */
   get(userId: UserId, id: ConnectionId): Promise<ConnectionRow | null>
+  /** All that is stored of the user: `deleting` connections and hidden accounts included. */
+  countHeld(userId: UserId): Promise<{ readonly connections: number; readonly accounts: number }>
   /** For operators: of any user, `deleting` included. */
   find(id: ConnectionId): Promise<ConnectionRow | null>
   /** Every connection of a login, `deleting` included. */

@@ -44,13 +44,14 @@ export const connectionCalls = {
     route: 'POST /admin/users/{user}/connections',
     command: 'connections link',
     summary: 'create connections for consents that exist at a provider',
+    description: 'A user has at most 500 connections and 5,000 accounts.',
     input: body(LinkInput, {
       provider: { help: 'where the consent is' },
       ...credentialFields,
     }),
     status: 201,
     reply: z.strictObject({ connections: z.array(Connection) }),
-    errors: ['user_not_found', 'login_taken', ...providerErrors],
+    errors: ['user_not_found', 'login_taken', 'too_many_connections', ...providerErrors],
     audit: ['connections.link'],
   },
   listConnections: {
@@ -66,7 +67,7 @@ export const connectionCalls = {
     command: 'connections refresh',
     summary: 'refresh the state of a connection from its provider',
     reply: Connection,
-    errors: ['connection_not_found', ...providerErrors],
+    errors: ['connection_not_found', 'too_many_connections', ...providerErrors],
     audit: ['connections.refresh'],
   },
   removeConnection: {

@@ -152,6 +152,7 @@ function toDone(result: CheckResult): keyof typeof connectionDone {
 function explainRefusal(error: unknown, { provider }: ConnectionRow): string {
   if (!(error instanceof ApiError) || error.entry === 'internal' || error.status === 404)
     throw error
+  if (error.entry === 'too_many_connections') return error.message
   const { name } = factsOf(provider)
   return `${name} could not be asked now, so nothing was changed. Try again in a few minutes; the next sync tries by itself.`
 }

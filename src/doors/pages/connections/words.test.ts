@@ -6,7 +6,7 @@ import { describeStatus, describeSyncFailure } from './words.ts'
 
 const codes = [
   ...['consent_lost', 'rejected', 'account_gone', 'unavailable', 'throttled', 'unreadable'],
-  ...['misconfigured', 'preparing', 'not_configured', 'too_large', 'too_long'],
+  ...['misconfigured', 'preparing', 'not_configured', 'too_many', 'too_large', 'too_long'],
   ...['ledger_unreadable', 'interrupted', 'store_unavailable', 'internal'],
 ]
 

@@ -79,6 +79,8 @@ function toSentence(code: SyncFailureCode, provider: string): string {
       return `${provider} is still collecting the data. It is tried again by itself.`
     case 'not_configured':
       return `${provider} is not set up on this server. Only the operator can fix this.`
+    case 'too_many':
+      return `With the accounts that ${provider} lists now you would have more than 5,000, so nothing of them was taken. Remove a connection.`
     case 'too_large':
       return 'There were more new rows than one sync reports. Tell the operator of this server.'
     case 'too_long':

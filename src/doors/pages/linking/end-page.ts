@@ -1,5 +1,5 @@
 /** When a link ends without a connection: what happened, what to do, and one button. Rendering only. */
-import type { ApiError } from '#contract/errors.ts'
+import { type ApiError, errorCatalogue } from '#contract/errors.ts'
 import type { Provider } from '#contract/resources.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import type { LinkingFailure } from '#providers/linking.ts'
@@ -27,6 +27,7 @@ function renderEnd({ heading, text, button }: Words, back: string): EndPage {
 }
 
 const again = 'Try again'
+const toList = 'Back to your connections'
 
 /** By the reason of the adapter; `name` is the provider's. */
 function toWords(reason: LinkingFailure, name: string): Words {
@@ -67,6 +68,12 @@ function toWords(reason: LinkingFailure, name: string): Words {
         text: `What came back belongs to another sign-in, institution or person than this link. Nothing of it was stored here. If it is still open at ${name}, you can end it there. Start again, with the institution that you choose here and the sign-in that you used before.`,
         button: again,
       }
+    case 'too_many':
+      return {
+        heading: 'You have too many connections',
+        text: `Nothing was linked. ${errorCatalogue.too_many_connections.message}.`,
+        button: toList,
+      }
     case 'unavailable':
       return {
         heading: 'It did not work this time',
@@ -77,7 +84,7 @@ function toWords(reason: LinkingFailure, name: string): Words {
       return {
         heading: `${name} refuses this server`,
         text: `${name} does not accept the access of this installation. Only the operator can fix this: tell them that ${name} refuses it.`,
-        button: 'Back to your connections',
+        button: toList,
       }
   }
 }
@@ -99,7 +106,8 @@ export function renderFailed(
     const heading = 'These accounts are not linked there yet'
     return renderEnd({ heading, text: whenIneligible, button: again }, places.again)
   }
-  return renderEnd(toWords(reason, name), reason === 'misconfigured' ? places.list : places.again)
+  const words = toWords(reason, name)
+  return renderEnd(words, words.button === toList ? places.list : places.again)
 }
 
 /** An application that the person brought themselves. */
@@ -142,6 +150,9 @@ export function renderRefused({ error, name, back }: Refused): EndPage {
   if (error.entry === 'rate_limited') {
     const text = `${error.message}. Nothing is lost.`
     return renderEnd({ heading: 'Too many at once', text, button: 'Back' }, back)
+  }
+  if (error.entry === 'too_many_connections') {
+    return renderEnd({ ...toWords('too_many', name), button: 'Back' }, back)
   }
   if (error.entry === 'upstream_bad_request') {
     const text = `${name} did not open its page for this request. Choose again; when it happens once more, tell the operator of this server.`
