@@ -13,8 +13,10 @@ export interface FeedCursor {
 
 export interface Cursors {
   write(userId: UserId, cursor: FeedCursor): string
-  /** Null: it is no cursor of this user. */
+  /** Null: it is no cursor of this user, or none of these secrets signed it. */
   read(userId: UserId, text: string): FeedCursor | null
+  /** The feed that a text of the right form names, whoever signed it; null: it has another form. */
+  readFeed(text: string): FeedId | null
 }
 
 const uuidBytes = 16
@@ -33,17 +35,26 @@ export function makeCursors(secrets: readonly Uint8Array[]): Cursors {
       return Buffer.concat([plain, sign(current, userId, plain)]).toString('base64url')
     },
     read(userId, text) {
-      const bytes = Buffer.from(text, 'base64url')
-      // Other texts may decode to the same bytes.
-      const isWhole = bytes.length === plainBytes + macBytes && bytes.toString('base64url') === text
-      if (!isWhole) return null
+      const bytes = toBytes(text)
+      if (bytes === null) return null
       const plain = bytes.subarray(0, plainBytes)
       const mac = bytes.subarray(plainBytes)
       const isOurs = secrets.some((secret) => timingSafeEqual(sign(secret, userId, plain), mac))
-      const feedId = isOurs ? parseUuid<FeedId>(toUuid(plain)) : null
+      const feedId = isOurs ? toFeedId(plain) : null
       return feedId === null ? null : { feedId, position: plain.readUInt32BE(uuidBytes) }
     },
+    readFeed(text) {
+      const bytes = toBytes(text)
+      return bytes === null ? null : toFeedId(bytes)
+    },
   }
+}
+
+function toBytes(text: string): Buffer | null {
+  const bytes = Buffer.from(text, 'base64url')
+  // Other texts may decode to the same bytes.
+  const isWhole = bytes.length === plainBytes + macBytes && bytes.toString('base64url') === text
+  return isWhole ? bytes : null
 }
 
 function sign(secret: Uint8Array, userId: UserId, plain: Uint8Array): Buffer {
@@ -51,8 +62,8 @@ function sign(secret: Uint8Array, userId: UserId, plain: Uint8Array): Buffer {
   return hash.digest().subarray(0, macBytes)
 }
 
-function toUuid(bytes: Buffer): string {
-  const hex = bytes.toString('hex', 0, uuidBytes)
+function toFeedId(bytes: Uint8Array): FeedId | null {
+  const hex = Buffer.from(bytes).toString('hex', 0, uuidBytes)
   const ends = [8, 12, 16, 20, 32]
-  return ends.map((end, index) => hex.slice(ends[index - 1] ?? 0, end)).join('-')
+  return parseUuid<FeedId>(ends.map((end, index) => hex.slice(ends[index - 1] ?? 0, end)).join('-'))
 }

@@ -92,7 +92,7 @@ export function makeEventFollower(options: FollowOptions): EventFollower {
     async begin(caller, query) {
       const { userId, reach } = caller
       demandGranted(caller, query.types ?? [])
-      const cursor = readCursor(cursors, userId, query.after)
+      const cursor = await readCursor(options, cursors, userId, query.after)
       const wait = waits.join(userId)
       try {
         const state = await findConsumer(userId, nameConsumer(query.consumer, reach))
@@ -154,11 +154,32 @@ function nameConsumer(name: string, reach: Reach | undefined): string {
   return reach === undefined ? name : `${name}${sightMark}${reach.name.slice(0, reachNameLength)}`
 }
 
-function readCursor(cursors: Cursors, userId: UserId, text: string | undefined): FeedCursor | null {
+async function readCursor(
+  { store }: FollowOptions,
+  cursors: Cursors,
+  userId: UserId,
+  text: string | undefined,
+): Promise<FeedCursor | null> {
   if (text === undefined) return null
   const cursor = cursors.read(userId, text)
   if (cursor !== null) return cursor
+  const feed = await store.consumers.findFeed(userId)
+  // The key that signed it was replaced since: its position is not known for sure.
+  if (feed !== null && cursors.readFeed(text) === feed.id) {
+    throw await toOldest(store, cursors, userId, feed.id)
+  }
   throw apiError('invalid_params', { details: ['after: is not a cursor of this user'] })
+}
+
+/** Says the oldest cursor of the feed, from which nothing that is kept is passed over. */
+async function toOldest(
+  store: FollowOptions['store'],
+  cursors: Cursors,
+  userId: UserId,
+  feedId: FeedId,
+) {
+  const { oldest } = await toExpired(store, userId, 0)
+  return cursorExpired(cursors.write(userId, { feedId, position: oldest }))
 }
 
 /**
@@ -175,8 +196,7 @@ async function demandValid(
   if (isOfFeed && position <= feed.lastPosition) return
   if (isOfFeed) await store.consumers.renewFeed(userId, feedId)
   const { id } = (await store.consumers.findFeed(userId)) ?? feed
-  const { oldest } = await toExpired(store, userId, 0)
-  throw cursorExpired(cursors.write(userId, { feedId: id, position: oldest }))
+  throw await toOldest(store, cursors, userId, id)
 }
 
 /** Who only waits is noted once a minute. */

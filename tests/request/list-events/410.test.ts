@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { loadSecrets } from '#settings/secrets.ts'
 import { readConfig } from '#src/config.ts'
 import { makeSealer } from '#store/seal.ts'
-import { type Answer, codeOf, startService } from '#tests/support/service.ts'
+import { type Answer, codeOf, type Service, startService } from '#tests/support/service.ts'
 import { makeCursors } from '#webhooks/cursor.ts'
 import { emit } from './emitted.ts'
 
@@ -16,6 +16,11 @@ function oldestOf(answer: Answer): string {
   const [line] = answer.body.error.details
   assert.match(line, /^oldest: [A-Za-z0-9_-]+$/)
   return line.slice('oldest: '.length)
+}
+
+async function keysOf({ dataDir }: Service): Promise<readonly Uint8Array[]> {
+  const config = readConfig({ DATA_DIR: dataDir, SANDBOX: 'true' })
+  return (await loadSecrets(config)).encryptionKeys.reveal()
 }
 
 test('R42: a cursor before destroyed events is 410, and the oldest one in the details goes on', async (t) => {
@@ -84,9 +89,7 @@ test('R42: cursors from before a backup was restored pass over no event that cam
   bodies.splice(0, 1, ...(await emit(store, user.id)))
   const feed = await store.consumers.findFeed(user.id)
   assert.ok(feed)
-  const config = readConfig({ DATA_DIR: service.dataDir, SANDBOX: 'true' })
-  const keys = (await loadSecrets(config)).encryptionKeys.reveal()
-  const cursors = makeCursors(makeSealer(keys).deriveAll('event-cursor'))
+  const cursors = makeCursors(makeSealer(await keysOf(service)).deriveAll('event-cursor'))
   const write = (position: number) => cursors.write(user.id, { feedId: feed.id, position })
   assert.equal(write(0), next)
   // What two programs had received when the store was at another event than now.
@@ -104,4 +107,30 @@ test('R42: cursors from before a backup was restored pass over no event that cam
     bodies.map((body) => JSON.parse(body)),
   )
   assert.deepEqual((await get(`?after=${found.body.next}`)).body.data, [])
+})
+
+test('R42: a cursor that a key signed which was replaced is 410, and nothing that is kept is passed over', async (t) => {
+  const service = await startService()
+  t.after(() => service.close())
+  const { store } = service.app
+  const user = await service.createUser()
+  const get = (query: string, as = user) => service.get(`/v1/events${query}`, as)
+  await get('')
+  const bodies = [...(await emit(store, user.id)), ...(await emit(store, user.id))]
+  const feed = await store.consumers.findFeed(user.id)
+  assert.ok(feed)
+  const former = makeCursors(makeSealer([Buffer.alloc(32, 7)]).deriveAll('event-cursor'))
+  const stored = former.write(user.id, { feedId: feed.id, position: 1 })
+  const oldest = oldestOf(await get(`?after=${stored}`))
+  const { data } = (await get(`?after=${oldest}`)).body
+  assert.deepEqual(
+    data,
+    bodies.map((body) => JSON.parse(body)),
+  )
+  // For somebody else it is a cursor of another person, whether they have a feed or not.
+  const stranger = await service.createUser()
+  assert.equal((await get(`?after=${stored}`, stranger)).status, 400)
+  await get('', stranger)
+  const answer = await get(`?after=${stored}`, stranger)
+  assert.deepEqual([answer.status, codeOf(answer)], [400, 'invalid_params'])
 })
