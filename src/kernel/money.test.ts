@@ -2,12 +2,23 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Decimal } from './decimal.ts'
-import { currencyDigits, parseCurrency, roundToCurrency, toMinorUnits } from './money.ts'
+import {
+  currencyDigits,
+  hasMinorUnit,
+  parseCurrency,
+  roundToCurrency,
+  toMinorUnits,
+} from './money.ts'
 
 test('minor units follow ISO 4217: two digits but for the listed exceptions', () => {
   const digits = ['AUD', 'NZD', 'USD', 'JPY', 'KRW', 'KWD', 'IQD', 'CLF', 'ZZZ'].map(currencyDigits)
   assert.deepEqual(digits, [2, 2, 2, 0, 0, 3, 3, 4, 2])
   assert.equal(currencyDigits('constructor'), 2)
+})
+
+test('a code outside ISO 4217 has no minor unit', () => {
+  for (const code of ['NZD', 'IQD', 'UYW', 'XPF']) assert.equal(hasMinorUnit(code), true, code)
+  for (const code of ['BTC', 'PTS', 'XXX', 'ZZZ']) assert.equal(hasMinorUnit(code), false, code)
 })
 
 test('a currency is three capital letters', () => {

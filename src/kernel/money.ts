@@ -3,6 +3,7 @@
  * (for events only, reading R24b).
  */
 import { compare, type Decimal, fractionDigits, roundHalfEven, toScaled } from './decimal.ts'
+import { atFirstUse } from './lazily.ts'
 
 /** ISO 4217, list one: currencies that do not have two fraction digits. */
 const minorUnitDigits: ReadonlyMap<string, number> = new Map(
@@ -40,6 +41,14 @@ const minorUnitDigits: ReadonlyMap<string, number> = new Map(
 export function currencyDigits(currency: string): number {
   return minorUnitDigits.get(currency) ?? 2
 }
+
+/** False for a code outside ISO 4217, a coin or points: it has no minor unit that an amount is rounded to. */
+export function hasMinorUnit(currency: string): boolean {
+  return minorUnitDigits.has(currency) || knownCurrencies().has(currency)
+}
+
+/** The runtime knows the names; its digits are not those of ISO 4217. */
+const knownCurrencies = atFirstUse(() => new Set(Intl.supportedValuesOf('currency')))
 
 /** A three-letter upper-case code, or null. The adapter decides about any other text of its provider. */
 export function parseCurrency(text: string): string | null {

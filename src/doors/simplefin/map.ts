@@ -5,7 +5,7 @@
 import { categoryLabels } from '#contract/categories.ts'
 import type { Account, Balance, Connection, Holding, Transaction } from '#contract/resources.ts'
 import { type Decimal, fractionDigits, roundHalfEven, subtract } from '#kernel/decimal.ts'
-import { atFirstUse } from '#kernel/lazily.ts'
+import { currencyDigits, hasMinorUnit } from '#kernel/money.ts'
 import { cleanText } from './problems.ts'
 
 export interface Organization {
@@ -165,13 +165,8 @@ function toBalance(amount: Decimal, currency: string): string {
 }
 
 /** The digits of ISO 4217, and two at least; null: it is no such currency. */
-const decimalPlaces = (currency: string): number | null => {
-  if (!knownCurrencies().has(currency)) return null
-  const format = new Intl.NumberFormat('en', { style: 'currency', currency })
-  return Math.max(2, format.resolvedOptions().maximumFractionDigits ?? 2)
-}
-
-const knownCurrencies = atFirstUse(() => new Set(Intl.supportedValuesOf('currency')))
+const decimalPlaces = (currency: string): number | null =>
+  hasMinorUnit(currency) ? Math.max(2, currencyDigits(currency)) : null
 
 /** At least two decimals: one client reads an amount by leaving its point out. */
 export function toAmount(amount: Decimal): string {

@@ -182,6 +182,8 @@ const balances: [sent: string, currency: string, shown: string | null, why: stri
   ['64213.078125', 'NZD', '64213.078125', 'six digits are no noise'],
   ['1.0000000000000002', 'JPY', '1', 'to the minor unit of the currency'],
   ['1.2345000000000002', 'KWD', '1.235', 'three digits'],
+  ['0.12345678', 'BTC', '0.12345678', 'a coin has no minor unit'],
+  ['1234.5678901', 'PTS', '1234.5678901', 'points have no minor unit'],
   ['-0', 'NZD', '0', 'zero has no sign'],
   ['-1e-16', 'NZD', '0.00', 'noise around zero'],
   ['12345678901234567890.12', 'NZD', '12345678901234567890.12', 'longer than a float'],

@@ -12,7 +12,7 @@ import {
 } from '#kernel/decimal.ts'
 import { upstreamId } from '#kernel/ids.ts'
 import { NumberText, readField } from '#kernel/json.ts'
-import { currencyDigits, parseCurrency } from '#kernel/money.ts'
+import { currencyDigits, hasMinorUnit, parseCurrency } from '#kernel/money.ts'
 import { type Micros, parseInstant, toIso, toMillis } from '#kernel/time.ts'
 import { hideNumbers } from '../account-number.ts'
 import type { AccountRef, DiscoveredAccount, DiscoveredConnection } from '../port.ts'
@@ -159,6 +159,7 @@ export function toBalance(account: WireAccount, ref: AccountRef, note: Note): Ba
 function readBalance(value: unknown, currency: string): Decimal | null {
   const amount = readNumber(value)
   if (amount === null || fractionDigits(amount) <= maxBalanceDigits) return amount
+  if (!hasMinorUnit(currency)) return amount
   return roundHalfEven(amount, currencyDigits(currency))
 }
 
