@@ -45,9 +45,9 @@ test('text that is not JSON is refused by both parsers', () => {
 })
 
 test('R24: the quick parser quotes the numbers of its keys and nothing else', () => {
-  const quote = makeNumberQuoter(['amount', 'balance'])
+  const quote = makeNumberQuoter(['amount', 'balance', 'available-balance'])
   const text =
-    '{ "amount" : 1.50 , "balance":-2e3,"count":3,"amounts":4,"x":["amount",5],"amount2":6}'
+    '{ "amount" : 1.50 , "balance":-2e3,"count":3,"amounts":4,"x":["amount",5],"amount2":6,"available-balance":1.10}'
   assert.deepEqual(quote(text), {
     amount: '1.50',
     balance: '-2e3',
@@ -55,6 +55,7 @@ test('R24: the quick parser quotes the numbers of its keys and nothing else', ()
     amounts: 4,
     x: ['amount', 5],
     amount2: 6,
+    'available-balance': '1.10',
   })
 })
 

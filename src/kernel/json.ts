@@ -46,7 +46,7 @@ const keepDigits = (_key: string, value: unknown, context?: { source?: string })
  * caller that finds one must use `parseExactJson`.
  */
 export function makeNumberQuoter(keys: readonly string[]): (text: string) => unknown {
-  const names = keys.map((key) => key.replace(/[^A-Za-z0-9_]/g, '')).join('|')
+  const names = keys.map((key) => key.replace(/[^A-Za-z0-9_-]/g, '')).join('|')
   const pattern = new RegExp(
     `(?<!\\\\)("(?:${names})"\\s*:\\s*)(-?(?:0|[1-9]\\d*)(?:\\.\\d+)?(?:[eE][+-]?\\d+)?)(?=\\s*[,}])`,
     'g',

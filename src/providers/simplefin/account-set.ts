@@ -110,7 +110,7 @@ export interface AccountSet {
   readonly oddities: readonly string[]
 }
 
-const parse = makeNumberQuoter(['amount', 'balance'])
+const parse = makeNumberQuoter(['amount', 'balance', 'available-balance'])
 
 /** @throws UpstreamError `malformed`; `unavailable` for a general error without accounts. */
 export function readAccountSet(body: Uint8Array): AccountSet {
