@@ -4,8 +4,10 @@
  */
 import { maxDocumentBytes } from '#auth/oauth/engine.ts'
 import { makeOAuth, type OAuth } from '#auth/oauth/oauth.ts'
+import type { Sessions } from '#auth/sign-in/sessions.ts'
 import { clientAddress } from '#doors/client.ts'
 import { makeRefusalPage } from '#doors/pages/consent/refusal-page.ts'
+import { makeCookies } from '#doors/pages/cookies.ts'
 import { readBody } from '#doors/request-body.ts'
 import { fetchDocument } from '#outbound/fetch-document.ts'
 import { makeLateAgent } from '#outbound/late-agent.ts'
@@ -21,7 +23,10 @@ export interface Authorization extends OAuth {
 }
 
 /** The caller closes it, before the store. */
-export async function openAuthorization(options: AssemblyOptions): Promise<Authorization> {
+export async function openAuthorization(
+  options: AssemblyOptions,
+  sessions: Pick<Sessions, 'find'>,
+): Promise<Authorization> {
   const { config, store, kv, clock, origins, sealer, reports } = options
   const agent = makeLateAgent({ maxResponseBytes: maxDocumentBytes })
   const oauth = makeOAuth({
@@ -32,6 +37,10 @@ export async function openAuthorization(options: AssemblyOptions): Promise<Autho
     limits: { register: config.limits.register, token: config.limits.token },
     addressOf: (request) =>
       clientAddress(request, (address) => config.trustedProxies.includes(address)),
+    async findPerson(request) {
+      const cookies = makeCookies({ secure: origins().base.startsWith('https:') })
+      return (await sessions.find(cookies.session(request)))?.userId ?? null
+    },
     readBody,
     secret: sealer.derive('oauth'),
     fetchDocument: async (url) =>

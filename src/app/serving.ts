@@ -24,13 +24,13 @@ export interface Serving {
 
 export async function openServing(options: AssemblyOptions): Promise<Serving> {
   const { config, store, clock } = options
-  const authorization = await openAuthorization(options)
+  const sessions = makeSessions({ store, clock })
+  const authorization = await openAuthorization(options, sessions)
   const unknownPage = await makeUnknownPage({
     plansAreSold: sellsPlans(config.plans),
     isSandbox: options.madeUpPeople !== undefined,
   })
   const reads = assembleReading({ ...options, unknownPage, tokens: authorization.tokens })
-  const sessions = makeSessions({ store, clock })
   const server = makePublicServer({
     lane: reads.lane,
     ...(options.tracing === undefined ? {} : { around: options.tracing.serve }),

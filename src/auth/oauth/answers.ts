@@ -11,8 +11,11 @@ export interface OAuthRefusal {
   readonly error_description?: string
 }
 
-/** Renders the page of a refusal, with a link back; nothing in it may load from another origin. */
-export type RenderRefusal = (refusal: OAuthRefusal) => string
+/**
+ * Renders the page of a refusal, with a link back; nothing in it may load from another origin. `agent`: what
+ * the client calls itself, where it is known.
+ */
+export type RenderRefusal = (refusal: OAuthRefusal, agent?: string | null) => string
 
 /** Sent with every answer of these endpoints: no caching, no framing, no referrer. */
 export const guardHeaders: Readonly<Record<string, string>> = {

@@ -11,6 +11,7 @@ import { allScopes } from '../scopes.ts'
 import { type OAuthRefusal, pagePolicy, type RenderRefusal } from './answers.ts'
 import { type OAuthOrigins, paths, toResource } from './discovery.ts'
 import { lifetimes } from './lifetimes.ts'
+import { toShownName } from './redirect.ts'
 import { type ReachedBound, reachedBound } from './requester.ts'
 
 export type EngineModule = typeof import('oidc-provider')
@@ -29,8 +30,11 @@ export interface EngineOptions {
   readonly onFailure: (error: unknown) => void
   /** A request was refused because too many wait. */
   readonly onReachedBound: (bound: ReachedBound) => void
-  /** True when a person has consented to this client: only then may an error redirect to its address. */
-  readonly hasConsent: (clientId: string) => Promise<boolean>
+  /**
+   * True when the person who is signed in in the browser has consented to this client: only then may an error
+   * redirect to its address.
+   */
+  readonly hasConsent: (request: IncomingMessage, clientId: string) => Promise<boolean>
   readonly renderRefusal: RenderRefusal
   /** The connections that a person chose for a grant; null: every one. */
   /** Throws the engine's refusal when it is not known what the person allowed. */
@@ -94,7 +98,7 @@ type Context = Parameters<Parameters<Provider['use']>[0]>[0]
 function showRefusal(ctx: Context, { renderRefusal }: EngineOptions, refusal: OAuthRefusal): void {
   ctx.set('content-security-policy', pagePolicy)
   ctx.type = 'html'
-  ctx.body = renderRefusal(refusal)
+  ctx.body = renderRefusal(refusal, toShownName(ctx.oidc?.client?.clientName))
 }
 
 /** Retry-After when too many requests wait: they end within ten minutes, most within one. */
@@ -102,8 +106,8 @@ const retryAfterSeconds = 60
 
 /**
  * Prevents the first step of an authorization from redirecting a browser, without asking anybody, to an
- * address that a client registered for itself and no person ever consented to (RFC 9700 §4.11.2). In that
- * case the error is shown as a page.
+ * address that a client registered for itself, unless the browser's own person consented to that client (RFC
+ * 9700 §4.11.2). Otherwise the error is shown as a page.
  */
 async function keepHere(ctx: Context, options: EngineOptions): Promise<void> {
   if (ctx.path !== paths.authorization) return
@@ -119,7 +123,7 @@ async function keepHere(ctx: Context, options: EngineOptions): Promise<void> {
   if (typeof location !== 'string' || location.startsWith(`${options.consentPath}/`)) return
   const clientId = ctx.oidc.client?.clientId
   const known =
-    clientId === undefined ? false : await options.hasConsent(clientId).catch(unavailable)
+    clientId === undefined ? false : await options.hasConsent(ctx.req, clientId).catch(unavailable)
   if (known === true) return
   ctx.status = known === 'unavailable' ? 503 : 400
   ctx.remove('location')

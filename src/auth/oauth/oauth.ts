@@ -46,6 +46,8 @@ export interface OAuthOptions {
   readonly limits: OAuthLimits
   /** The client's address behind trusted proxies. */
   readonly addressOf: (request: IncomingMessage) => string
+  /** Who is signed in in the browser; null: nobody. */
+  readonly findPerson: (request: IncomingMessage) => Promise<UserId | null>
   /** Reads a body whole, within its limit; an error when the client has disconnected. */
   readonly readBody: (request: IncomingMessage) => Promise<Uint8Array | 'too_large' | Error>
   /** 32 bytes used for nothing else: signs cookies, keys the fingerprints of addresses. */
@@ -137,7 +139,10 @@ function buildEngine(module: EngineModule, options: OAuthOptions) {
     }),
     onReuse: report.reused,
     onReachedBound: report.pendingRefused,
-    hasConsent: (clientId) => store.oauth.hasGrants(clientId),
+    async hasConsent(request, clientId) {
+      const userId = await options.findPerson(request)
+      return userId !== null && store.oauth.hasGrant(userId, clientId)
+    },
     renderRefusal: options.renderRefusal,
     async chosenConnections(grantId) {
       const facts = { store: store.oauth, onDamaged: report.failed }

@@ -10,7 +10,7 @@ import { isToken, newToken } from '#auth/sign-in/sessions.ts'
 const maxAgeSeconds = 30 * 86_400
 
 export interface Cookies {
-  session(request: FastifyRequest): string | null
+  session(request: Pick<FastifyRequest, 'headers'>): string | null
   setSession(reply: FastifyReply, token: string): void
   clearSession(reply: FastifyReply): void
   /** The visitor's token; created and set when there is none. */
@@ -76,12 +76,12 @@ export const hasSession = (header: string | undefined): boolean =>
   /(?:^|; ?)(?:__Host-)?tributary=[^;]/.test(header ?? '')
 
 /** Reads one of our cookies; a value that does not have the format of our tokens counts as absent. */
-function readToken(request: FastifyRequest, name: string): string | null {
+function readToken(request: Pick<FastifyRequest, 'headers'>, name: string): string | null {
   const value = readCookie(request, name)
   return value !== null && isToken(value) ? value : null
 }
 
-function readCookie(request: FastifyRequest, name: string): string | null {
+function readCookie(request: Pick<FastifyRequest, 'headers'>, name: string): string | null {
   for (const pair of (request.headers.cookie ?? '').split(';')) {
     const cut = pair.indexOf('=')
     if (cut !== -1 && pair.slice(0, cut).trim() === name) return pair.slice(cut + 1).trim()

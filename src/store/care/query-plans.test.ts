@@ -117,9 +117,10 @@ test('where no more requests may wait, those of networks are counted and replace
   assert.doesNotMatch(plans.join(), /GROUP BY/)
 })
 
-test('whether any user has a grant to a client is one search', async () => {
+test('whether a user has a grant to a client is one search', async () => {
   const oauth = makeOAuthStore({ engine, write, sealer })
-  assertSearches(await plansOf(() => oauth.hasGrants('agent')), ['oauth_grants_of_client'])
+  const plans = await plansOf(() => oauth.hasGrant(newId<UserId>(), 'agent'))
+  assertSearches(plans, ['oauth_grants_of_user'])
 })
 
 test('the sweeps of the audit read what they sweep alone, and lists read no more than a page', async () => {

@@ -89,7 +89,7 @@ type Grants =
   | 'findParties'
   | 'deleteGrant'
   | 'touchGrant'
-  | 'hasGrants'
+  | 'hasGrant'
   | 'listAgentGrants'
   | 'listAgents'
 
@@ -139,10 +139,11 @@ function makeGrants({ engine, write, sealer }: SealingOptions): Pick<OAuthStore,
         .where(isUnsetOrBefore('last_used_at', at))
         .execute()
     },
-    async hasGrants(clientId) {
+    async hasGrant(userId, clientId) {
       const row = await db
         .selectFrom('oauth_grants')
         .select('id')
+        .where('user_id', '=', userId)
         .where('client_id', '=', clientId)
         .limit(1)
         .executeTakeFirst()

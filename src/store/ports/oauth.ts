@@ -101,8 +101,8 @@ export interface OAuthStore {
   deleteGrant(id: Uint8Array): Promise<boolean>
   /** Stores the last use of a grant; called at most once a minute per grant, after the request. */
   touchGrant(id: Uint8Array, at: Millis): Promise<void>
-  /** True when any user has a grant to this client. */
-  hasGrants(clientId: string): Promise<boolean>
+  /** True when the user has a grant to this client. */
+  hasGrant(userId: UserId, clientId: string): Promise<boolean>
   /**
    * Ids of the user's grants to one client that have an `Agent` row, newest first. In a transaction the
    * user's row is locked until its end, so that two decisions of a person follow one another.

@@ -175,13 +175,16 @@ function testPending(store: StoreOf): void {
     assert.equal(await store().oauth.trimUnusedClients(4), 0)
   })
 
-  test('a client has grants when any user allowed it, and none when the last is revoked', async () => {
+  test('a client has a grant of the user who allowed it, of nobody else, and none when it is revoked', async () => {
     const clientId = `client-${newId<UserId>()}`
-    assert.equal(await store().oauth.hasGrants(clientId), false)
-    const grant = await addGrant(store(), (await addUser(store())).id, { clientId })
-    assert.equal(await store().oauth.hasGrants(clientId), true)
+    const [one, other] = [(await addUser(store())).id, (await addUser(store())).id]
+    const whose = () =>
+      Promise.all([one, other].map((userId) => store().oauth.hasGrant(userId, clientId)))
+    const grant = await addGrant(store(), one, { clientId })
+    assert.deepEqual(await whose(), [true, false])
+    assert.equal(await store().oauth.hasGrant(one, `${clientId} of another`), false)
     await store().oauth.deleteGrant(grant.id)
-    assert.equal(await store().oauth.hasGrants(clientId), false)
+    assert.deepEqual(await whose(), [false, false])
   })
 }
 

@@ -32,7 +32,10 @@ after(async () => {
 })
 
 const ask = (over: Fields = {}) =>
-  authorize(world, { clientId, challenge: makePkce().challenge, over })
+  authorize(world, {
+    ...{ clientId, challenge: makePkce().challenge, over },
+    headers: { cookie: `person=${person}` },
+  })
 
 /** The error is sent to the client's redirect address. */
 async function refusedAtClient(over: Fields, error: string) {
@@ -343,7 +346,7 @@ test('a deleted user or an ended session grants nothing, and the request still w
     const form = { scope: 'mcp:read', decision: 'allow' }
     const { status } = await sendForm(world.url + path, form, jar.header(world.url + path))
     assert.equal(status, 409)
-    assert.equal(await world.store.oauth.hasGrants(clientId), false)
+    assert.equal(await world.store.oauth.hasGrant(as, clientId), false)
   }
   await world.store.users.delete(gone)
   await decide409(gone)

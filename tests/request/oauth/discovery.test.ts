@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { addGrant, addUser } from '#tests/contract/store/rows.ts'
+import { newToken, toTokenDigest } from '#auth/sign-in/sessions.ts'
+import { addGrant, addUser, somePassword } from '#tests/contract/store/rows.ts'
 import { type Service, startService } from '#tests/support/service.ts'
 import { loopback, makePkce, type Reply, register, send, sendForm, toParams } from './dance.ts'
 
@@ -193,10 +194,15 @@ test('no answer repeats an Origin or forwarding header', async () => {
   })
   const asked = await send(`${listener()}/authorize?${params}`, { headers: spoofed })
   assert.match(String(asked.headers.location), /^\/consent\/[\w-]+$/)
-  // Only a client that a person has allowed gets an answer without a person's decision.
+  // Only a client that the browser's person has allowed gets an answer without their decision.
   const { store } = service.app
-  await addGrant(store, (await addUser(store)).id, { clientId: client.body.client_id })
-  const denied = await send(`${listener()}/authorize?${params}&prompt=none`, { headers: spoofed })
+  const user = await addUser(store, { passwordHash: somePassword })
+  await addGrant(store, user.id, { clientId: client.body.client_id })
+  const session = newToken()
+  const given = { userId: user.id, hash: toTokenDigest(session), at: service.clock.now() }
+  await store.sessions.create({ ...given, passwordHash: somePassword })
+  const headers = { ...spoofed, cookie: `tributary=${session}` }
+  const denied = await send(`${listener()}/authorize?${params}&prompt=none`, { headers })
   const iss = new URL(String(denied.headers.location)).searchParams.get('iss')
   assert.equal(iss, 'https://auth.example.test')
   const token = await sendForm(`${listener()}/token`, { grant_type: 'x' }, spoofed)

@@ -1,4 +1,4 @@
-/** No redirect to an address that a client registered itself before a person has allowed that client. */
+/** No redirect to an address that a client registered itself before the browser's person has allowed it. */
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { authorize, connect, type Fields, loopback, makePkce, registerClient } from './dance.ts'
@@ -44,10 +44,24 @@ for (const [what, [over, error]] of Object.entries(errors)) {
     }
   })
 
-  test(`${what} of a client with a grant is sent to the client`, async () => {
-    const clientId = await registerClient(world)
+  test(`${what} of a client that others allowed ends on a page that names it`, async () => {
+    const clientId = await registerClient(world, { client_name: 'Evil <b>' })
     await connect(world, await world.addPerson(), { clientId })
-    const reply = await authorize(world, { clientId, challenge, over })
+    for (const headers of [{}, { cookie: `person=${await world.addPerson()}` }]) {
+      const reply = await authorize(world, { clientId, challenge, over, headers })
+      assert.equal(reply.status, 400)
+      assert.equal(reply.headers.location, undefined)
+      assert.ok(reply.text.includes(`<code>${error}</code>`), reply.text)
+      assert.match(reply.text, /calls itself <span class="foreign">Evil &lt;b&gt;</)
+    }
+  })
+
+  test(`${what} of a client that this person allowed is sent to the client`, async () => {
+    const clientId = await registerClient(world)
+    const person = await world.addPerson()
+    await connect(world, person, { clientId })
+    const headers = { cookie: `person=${person}` }
+    const reply = await authorize(world, { clientId, challenge, over, headers })
     assert.equal(reply.status, 303)
     const url = new URL(String(reply.headers.location))
     assert.equal(url.origin + url.pathname, loopback)

@@ -89,6 +89,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
     windows: kv.windows,
     limits: options.limits ?? { register: 0, token: 0 },
     addressOf: (request) => String(request.headers['x-test-address'] ?? '203.0.113.9'),
+    findPerson: async ({ headers }) => readPerson(headers.cookie),
     secret: key,
     fetchDocument: options.fetchDocument ?? refuseToFetch,
     consentPath: '/consent',
@@ -155,6 +156,9 @@ async function addPerson(store: Store, clock: StillClock): Promise<UserId> {
   return row.id
 }
 
+const readPerson = (cookies: string | undefined) =>
+  (/(?:^|; )person=([\w-]+)/.exec(cookies ?? '')?.[1] ?? null) as UserId | null
+
 /** Shows what waits as JSON, and takes the form of the real page: `scope` as often as wanted, `decision`. */
 function addConsentPage(
   app: FastifyInstance,
@@ -171,7 +175,7 @@ function addConsentPage(
   })
   app.post('/consent/:uid', async ({ raw, body }, reply) => {
     const form = body as URLSearchParams
-    const userId = /(?:^|; )person=([\w-]+)/.exec(raw.headers.cookie ?? '')?.[1] as UserId
+    const userId = readPerson(raw.headers.cookie) as UserId
     if ((await oauth.consent.find(raw, reply.raw)) === null) return reply.code(410).send({})
     const signedInAt = clock.now()
     const sessionId = await openSession(store, userId, signedInAt)

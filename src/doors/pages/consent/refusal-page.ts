@@ -10,18 +10,21 @@ import { renderPage } from '../layout.ts'
 /** Reads the pages' style sheet once. */
 export async function makeRefusalPage(): Promise<RenderRefusal> {
   const assets = await readAssets()
-  return (refusal) => {
-    const body = renderRefusal(refusal)
+  return (refusal, agent = null) => {
+    const body = renderRefusal(refusal, agent)
     return renderPage({ title: heading, visit: null, body }, assets)
   }
 }
 
 const heading = 'This connection cannot continue'
 
-function renderRefusal({ error, error_description: description }: OAuthRefusal): Html {
+function renderRefusal(
+  { error, error_description: description }: OAuthRefusal,
+  agent: string | null,
+): Html {
   return html`<article class="card">
 <h1>${heading}</h1>
-<p>${explain(error)}</p>
+${agent !== null && html`<p>The agent calls itself <span class="foreign">${foreignText(agent)}</span>.</p>\n`}<p>${explain(error)}</p>
 <p>Nothing was shown to the agent, and nothing has changed here. You may close this page, or go <a href="/">back to the start</a> to see which <a href="/agents">agents are connected</a>.</p>
 <p><small>The reason, for the developer of the agent: <code>${foreignText(error)}</code>${description !== undefined && html`, ${foreignText(description, 300)}`}.</small></p>
 </article>`
@@ -42,7 +45,7 @@ function explain(error: string): string {
     case 'login_required':
     case 'consent_required':
     case 'interaction_required':
-      return 'The agent requested access without asking you, and nobody has allowed it before. Start again in your agent, so that it asks you.'
+      return 'The agent requested access without asking you. Start again in your agent, so that it asks you.'
     default:
       return 'The request of your agent is incomplete or has expired. Go back to your agent and start again.'
   }
