@@ -86,9 +86,11 @@ export async function readAccounts(options: ReadAccountsOptions): Promise<Accoun
   )
   const byId = new Map(connections.map((connection) => [connection.id, connection]))
   const accounts = (await listAccounts(ask)).filter(({ connectionId }) => byId.has(connectionId))
+  const accountsOf = Map.groupBy(accounts, ({ connectionId }) => connectionId)
+  const known = new Set<string>(accounts.map(({ id }) => id))
   const problems: RawProblem[] = []
   const groups = connections.flatMap((connection) => {
-    const all = accounts.filter(({ connectionId }) => connectionId === connection.id)
+    const all = accountsOf.get(connection.id) ?? []
     const own = all.filter(({ id }) => options.accounts?.has(id) ?? true)
     return own.length === 0 ? [] : [{ connection, all, own }]
   })
@@ -119,7 +121,7 @@ export async function readAccounts(options: ReadAccountsOptions): Promise<Accoun
         ? [{ kind: 'removed' } as const]
         : []),
       ...[...(options.accounts ?? [])]
-        .filter((id) => accounts.every((account) => account.id !== id))
+        .filter((id) => !known.has(id))
         .map((accountId) => ({ kind: 'unknown', accountId }) as const),
       ...shown
         .filter(({ id }) => lost.has(id))

@@ -108,8 +108,9 @@ function describeConsents(
   readAt: number,
 ): readonly ConsentState[] {
   const connections = new Map(accounts.map(({ connection }) => [connection.id, connection]))
+  const listed = new Set(set.connections.map(({ conn_id }) => conn_id))
   return [...connections.values()].flatMap(({ id, upstreamId }) => {
-    if (!set.connections.some(({ conn_id }) => conn_id === upstreamId)) return []
+    if (!listed.has(upstreamId)) return []
     const own = set.accountsByConnection.get(upstreamId) ?? []
     const times = own.flatMap((account) => balanceTime(account, readAt) ?? [])
     return [

@@ -121,11 +121,12 @@ function renderBoxes(
   { typed, problems, rows }: BoxRows,
 ): Html | null {
   if (rows.length === 0) return null
+  const ticked = new Set(typed[name])
   const problem = problems[name]
   const about = problem === undefined ? `${name}-hint` : `${name}-problem`
   return html`<fieldset aria-describedby="${about}">
 <legend>${legend}</legend>
-${rows.map(([value, text]) => html`<label><input type="checkbox" name="${name}" value="${value}"${typed[name].includes(value) && html` checked`}>${text}</label>`)}
+${rows.map(([value, text]) => html`<label><input type="checkbox" name="${name}" value="${value}"${ticked.has(value) && html` checked`}>${text}</label>`)}
 <small id="${about}"${problem !== undefined && html` class="problem"`}>${problem ?? hint}</small>
 </fieldset>`
 }
@@ -134,7 +135,7 @@ ${rows.map(([value, text]) => html`<label><input type="checkbox" name="${name}" 
 export function describeLimits(key: KeyRow, { connections, accounts }: LimitChoices): string {
   const { scopes, connectionIds, accountIds, addresses } = key
   const left = <Id extends string>(ids: readonly Id[], rows: readonly { readonly id: Id }[]) =>
-    ids.filter((id) => rows.some((row) => row.id === id)).length
+    new Set(ids).intersection(new Set(rows.map(({ id }) => id))).size
   const words = [
     scopes === null ? null : scopes.map((scope) => scopeWords[scope].toLowerCase()).join(', '),
     connectionIds === null ? null : count(left(connectionIds, connections), 'connection'),

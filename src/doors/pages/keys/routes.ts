@@ -4,6 +4,7 @@ import { toKeyStatus } from '#auth/keys.ts'
 import { hasApiAccess } from '#auth/plans.ts'
 import { type KeyId, parseUuid } from '#kernel/ids.ts'
 import { addDays, getZone, parseDay, toIso } from '#kernel/time.ts'
+import { sortAccounts } from '#resources/sort-accounts.ts'
 import type { KeyRow } from '#store/ports/keys.ts'
 import type { UserRow } from '#store/ports/users.ts'
 import type { PagesContext } from '../context.ts'
@@ -66,7 +67,7 @@ async function showKeys(
   const body = renderKeys({
     keys,
     connections,
-    accounts: accounts.toSorted((left, right) => left.name.localeCompare(right.name, 'und')),
+    accounts: sortAccounts(accounts),
     now: clock.now(),
     zone: zoneOf(user),
     formToken,

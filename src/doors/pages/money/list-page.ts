@@ -1,4 +1,5 @@
 /** All accounts with their balances, by institution and by currency. Rendering only. */
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { add, type Decimal } from '#kernel/decimal.ts'
 import type { AccountRow } from '#store/ports/accounts.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
@@ -25,18 +26,30 @@ export interface MoneyOptions {
   readonly base: string
 }
 
-export function renderMoney(options: MoneyOptions): Html {
+/** So many rows are rendered in one turn of the event loop: others must not wait for a long page. */
+const rowsInTurn = 200
+
+export async function renderMoney(options: MoneyOptions): Promise<Html> {
   const { institutions, reading, isHidden, base } = options
   if (institutions.length === 0) {
     return html`<h1>Money</h1>
 <p>Once you have linked a bank or broker, its accounts are here.</p>
 <div class="actions">${leadingButton('/connections/new', 'Link a bank or broker')}</div>`
   }
+  const shown: Html[] = []
+  let rows = 0
+  for (const institution of institutions) {
+    shown.push(renderInstitution(institution, options))
+    rows += institution.accounts.length + 1
+    if (rows < rowsInTurn) continue
+    await nextTurn()
+    rows = 0
+  }
   return html`<h1>Money</h1>
 <p>Balances are read from your banks and brokers when you ask, and nothing of them is kept here.</p>
 <div class="actions"><form method="get" action="/money" id="view">${hidden('show', '1')}<button type="submit"${reading !== null && html` class="outline"`}>${reading === null ? 'Show balances' : 'Read again'}</button></form></div>
 ${reading !== null && html`${renderSwitch(isHidden)}${renderTotals(institutions, reading)}`}
-${institutions.map((institution) => renderInstitution(institution, options))}
+${shown}
 ${reading !== null && renderRequests(base, reading.asked)}`
 }
 

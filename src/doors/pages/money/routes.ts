@@ -24,6 +24,7 @@ import { type RowFilter, readRowFilter, toMonthDays } from './row-filter.ts'
 import { describeFailure } from './words.ts'
 
 const path = '/money'
+const byName = new Intl.Collator('und')
 
 export function addMoneyRoutes(scope: FastifyInstance, context: PagesContext): void {
   addPage(scope, context, { path }, (turn) => showAll(context, turn))
@@ -55,11 +56,9 @@ async function showAll(context: PagesContext, turn: SignedInRequest): Promise<Fa
     : null
   // After the reads: they may have found out that a consent is gone.
   const rows = await listConnections(context, visit.user.id)
-  const body = renderMoney({
-    institutions: rows.map((row) => ({
-      row,
-      accounts: accounts.filter(({ connectionId }) => connectionId === row.id),
-    })),
+  const accountsOf = Map.groupBy(accounts, ({ connectionId }) => connectionId)
+  const body = await renderMoney({
+    institutions: rows.map((row) => ({ row, accounts: accountsOf.get(row.id) ?? [] })),
     reading,
     isHidden: filter.isHidden,
     base: context.origins().base,
@@ -72,7 +71,9 @@ async function listConnections(
   userId: UserId,
 ): Promise<readonly ConnectionRow[]> {
   const rows = (await store.connections.list(userId)).filter(({ status }) => status !== 'deleting')
-  return rows.toSorted((one, other) => nameOf(one).localeCompare(nameOf(other)))
+  // Each name is made once, not at every comparison.
+  const named = rows.map((row) => [nameOf(row), row] as const)
+  return named.toSorted(([one], [other]) => byName.compare(one, other)).map(([, row]) => row)
 }
 
 async function showOne(context: PagesContext, turn: SignedInRequest): Promise<FastifyReply> {
