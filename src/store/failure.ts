@@ -14,6 +14,7 @@ export type OpenFailure =
   | 'shared_session'
   | 'newer_schema'
   | 'changed_migration'
+  | 'mixed_schema'
   | 'not_writable'
   | 'damaged'
   | 'unfinished_copy'

@@ -10,6 +10,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { sql } from 'kysely'
 import { StoreOpenError } from '../failure.ts'
+import { sqlState } from './postgres-failure.ts'
 import type { Db } from './tables.ts'
 import { isUnfinishedCopy, unfinishedCopy } from './unfinished-copy.ts'
 
@@ -46,8 +47,8 @@ export interface Migrated {
 /**
  * Applies missing migrations.
  * @throws StoreOpenError `newer_schema` when the store has migrations that this code does not know and may
- *   not run on, `changed_migration` when the checksum of an applied one differs, `unfinished_copy` when a
- *   copy into this store has not ended.
+ *   not run on, `changed_migration` when the checksum of an applied one differs, `mixed_schema` when
+ *   what a missing one makes is there, `unfinished_copy` when a copy into this store has not ended.
  */
 export async function migrate(tx: Db, folder: MigrationFolder): Promise<Migrated> {
   await createMigrationList(tx)
@@ -104,8 +105,34 @@ export function newerSchema({ name }: Pick<AppliedMigration, 'name'>): StoreOpen
 }
 
 async function apply(tx: Db, { number, name, checksum, statements }: Migration): Promise<void> {
-  for (const statement of statements) await sql.raw(statement).execute(tx)
+  for (const statement of statements)
+    await sql
+      .raw(statement)
+      .execute(tx)
+      .catch((error: unknown) => {
+        throw isThere(error) ? mixedSchema(name, error) : error
+      })
   await tx.insertInto('schema_migrations').values({ number, name, checksum }).execute()
+}
+
+/** duplicate_column, duplicate_object and duplicate_table of PostgreSQL. */
+const thereCodes: ReadonlySet<string | null> = new Set(['42701', '42710', '42P07'])
+
+/** What a migration makes is there already; SQLite tells it in words alone. */
+function isThere(error: unknown): boolean {
+  if (thereCodes.has(sqlState(error))) return true
+  return (
+    error instanceof Error &&
+    /^(table|index) \S+ already exists|^duplicate column/.test(error.message)
+  )
+}
+
+function mixedSchema(name: string, cause: unknown): StoreOpenError {
+  return new StoreOpenError(
+    'mixed_schema',
+    `the store has what migration ${name} makes, and its list of migrations ends before it: a backup was restored over the tables of a newer version. Restore it again into an empty schema (docs/operations/install.md, Backup and restore)`,
+    { cause },
+  )
 }
 
 /** How many migrations of the store this code knows. */

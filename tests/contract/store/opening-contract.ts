@@ -53,6 +53,18 @@ export function testOpening(makePlace: () => Promise<Place>): void {
   )
 
   test(
+    'a backup that was restored over the tables of a newer version is refused in one line that says what to do',
+    inPlace(async (place) => {
+      await (await place.open()).close()
+      for (const last of [countMigrations() - 1, 22]) {
+        await place.tamper(`delete from schema_migrations where number > ${last}`)
+        const { message } = await refused(place, 'mixed_schema', {})
+        assert.match(message, /^the store has .* Restore it again into an empty schema/)
+      }
+    }),
+  )
+
+  test(
     'a store of a newer version is refused',
     inPlace(async (place) => {
       await (await place.open()).close()
