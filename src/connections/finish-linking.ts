@@ -46,8 +46,8 @@ export interface LinkingArrival {
   readonly query: URLSearchParams
   /** The origin to which the browser returned. */
   readonly baseUrl: string
-  /** Another session of the person that began a link in the same browser. */
-  readonly begunIn?: SessionId | null
+  /** Other sessions of the person that began links in the same browser. */
+  readonly begunIn?: readonly SessionId[]
 }
 
 /** A return that ends without a consent is a result, not a failure. */
@@ -89,7 +89,7 @@ interface Claimed {
 async function claim(
   { store, clock }: ActionOptions,
   by: By<Person>,
-  { provider, state, begunIn = null }: LinkingArrival,
+  { provider, state, begunIn = [] }: LinkingArrival,
 ): Promise<Claimed | Extract<Arrival, { readonly kind: 'unknown' | 'expired' | 'other_session' }>> {
   const id = isState(state) ? hashState(state) : null
   const attempt = id === null ? null : await store.linkings.find(id)
@@ -101,7 +101,8 @@ async function claim(
   const at = clock.now()
   if (attempt.expiresAt <= at) return { kind: 'expired' }
   const { sessionId } = attempt
-  if (sessionId !== by.actor.sessionId && sessionId !== begunIn) return { kind: 'other_session' }
+  const mayEnd = sessionId === by.actor.sessionId || begunIn.includes(sessionId)
+  if (!mayEnd) return { kind: 'other_session' }
   // False: the same return arrived twice at the same time.
   return { attempt, isFirst: await store.linkings.claim(attempt.id, { sessionId, at }) }
 }

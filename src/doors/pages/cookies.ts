@@ -28,7 +28,7 @@ export interface Cookies {
 
 /**
  * What is sealed for a later page: a secret that it shows once; the note between the two steps of a sign-in;
- * the secret of a second factor that is being set up; the session that began a link; a form that was
+ * the secret of a second factor that is being set up; the sessions that began links; a form that was
  * interrupted, and one of another tab from before it. Not sealed: which page says what was done.
  */
 export type SealedCookie =

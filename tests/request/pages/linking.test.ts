@@ -176,7 +176,7 @@ test('another person’s state does not exist, and stays usable by its owner', a
   assert.equal((await rowsOf(person)).length, 1)
 })
 
-test('who gives the password again, then signs out and in again while the provider’s page is open, ends both links', async () => {
+test('who gives the password again, then signs out and in again while the provider’s page is open, ends all links, also with a later one', async () => {
   const { person, jar } = await visitor()
   const back = await agree(jar, '41')
   const again = await agree(jar, '22')
@@ -187,7 +187,8 @@ test('who gives the password again, then signs out and in again while the provid
   const out = await jar.get(back)
   assert.match(out.location ?? '', /^\/sign-in\?return=/)
   await signIn(jar, { email: person.email, password }, out.location ?? '')
-  for (const path of [back, again]) {
+  const later = await agree(jar, '41')
+  for (const path of [back, again, later]) {
     const done = await jar.get(path)
     assert.equal(done.status, 303, done.text)
   }

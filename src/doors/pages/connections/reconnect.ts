@@ -87,7 +87,7 @@ async function leave(
   const start = { userId, provider, institutionId: null, connectionId: id, baseUrl }
   try {
     const { address } = await context.connections.startLinking(toBy(turn.visit), start)
-    rememberBegun(context, turn.reply, turn.visit.session)
+    rememberBegun(context, turn, turn.visit.session)
     return turn.reply.redirect(address, 303)
   } catch (error) {
     if (!(error instanceof ApiError) || error.entry === 'internal' || error.status === 404)

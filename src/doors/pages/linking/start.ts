@@ -34,7 +34,7 @@ export async function leadToProvider(
     const { startLinking } = context.connections
     const start = { userId: visit.user.id, baseUrl, ...asked }
     const { address } = await startLinking(toBy(visit), start)
-    rememberBegun(context, reply, visit.session)
+    rememberBegun(context, { request, reply }, visit.session)
     return reply.redirect(address, 303)
   } catch (error) {
     if (!(error instanceof ApiError)) throw error

@@ -81,8 +81,8 @@ export function carryOn(
   { userId, from, to }: Record<'from' | 'to', SessionId> & { readonly userId: UserId },
 ): void {
   const { signIns, cookies } = context
-  if (readBegun(context, request, userId) === from) {
-    rememberBegun(context, reply, { id: to, userId })
+  if (readBegun(context, request, userId).includes(from)) {
+    rememberBegun(context, { request, reply }, { id: to, userId })
   }
   const held = cookies.sealed(request, 'set-up')
   const moved = signIns.secondFactors.moveSetUp(held, from, to)
