@@ -124,7 +124,7 @@ test('400: a passkey that is not right, not named, stored already or one too man
   assert.equal(answer.status, 303)
   const again = await jar.post(passkeysPath, form)
   assert.equal(again.status, 400)
-  assert.match(again.text, /This page was open for too long/)
+  assert.match(again.text, /This was sent before/)
   while ((await count()) < maxPasskeys) assert.equal((await post({})).answer.status, 303)
   const surplus = await post({})
   assert.equal(surplus.answer.status, 400)

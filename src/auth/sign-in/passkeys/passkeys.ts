@@ -27,8 +27,10 @@ export type AddedPasskey =
   | { readonly kind: 'added'; readonly codes: readonly string[] }
   /** The browser's answer is not right. */
   | { readonly kind: 'refused' }
-  /** The page is too old, or its answer was sent before. */
+  /** The page is too old. */
   | { readonly kind: 'stale' }
+  /** The answer of this page was sent before, and perhaps accepted. */
+  | { readonly kind: 'used' }
   | { readonly kind: 'full' }
   /** The authenticator's id is stored already. */
   | { readonly kind: 'taken' }
@@ -155,7 +157,7 @@ async function storePasskey(
     return made
   })
   if (stored.kind === 'made') return { kind: 'added', codes: stored.areCodesNew ? codes : [] }
-  return stored.kind === 'used' ? { kind: 'stale' } : stored
+  return stored
 }
 
 function removePasskey(

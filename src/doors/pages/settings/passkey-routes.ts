@@ -26,6 +26,8 @@ import {
 
 const settings = '/settings'
 const codesPath = '/settings/second-factor'
+const usedText =
+  'This was sent before. Look in the settings whether the passkey is there; if not, press the button once more.'
 
 export function addPasskeyRoutes(scope: FastifyInstance, context: PagesContext): void {
   addPage(scope, context, { path }, async (turn) => {
@@ -80,6 +82,8 @@ async function add(context: PagesContext, turn: FormTurn): Promise<FastifyReply>
         return refuse(400, 'That passkey was not accepted. Try again.')
       case 'stale':
         return refuse(400, staleText)
+      case 'used':
+        return refuse(400, usedText)
       case 'taken':
         return refuse(400, 'That passkey is stored already.')
       case 'full':
