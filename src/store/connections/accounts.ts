@@ -106,6 +106,9 @@ async function endRenewal(tx: Db, id: ConnectionId): Promise<void> {
   await tx.updateTable('connections').set({ is_renewed: false }).where('id', '=', id).execute()
 }
 
+/** So many rows are one statement, since each statement takes a time of its own. */
+const insertBatch = 100
+
 /** Writes the differences; true when there were any. */
 async function apply(
   tx: Db,
@@ -130,16 +133,15 @@ async function apply(
     await tx.updateTable('accounts').set({ hidden: true }).where('id', '=', id).execute()
   for (const { id, account } of plan.changed)
     await tx.updateTable('accounts').set(toColumns(account)).where('id', '=', id).execute()
-  for (const account of plan.added)
-    await tx
-      .insertInto('accounts')
-      .values({
-        id: newId<AccountId>(),
-        connection_id: connectionId,
-        user_id: userId,
-        ...toColumns(account),
-      })
-      .execute()
+  for (let from = 0; from < plan.added.length; from += insertBatch) {
+    const rows = plan.added.slice(from, from + insertBatch).map((account) => ({
+      id: newId<AccountId>(),
+      connection_id: connectionId,
+      user_id: userId,
+      ...toColumns(account),
+    }))
+    await tx.insertInto('accounts').values(rows).execute()
+  }
   return plan.hidden.length + plan.changed.length + plan.added.length > 0
 }
 
