@@ -35,7 +35,7 @@ export async function listKnown(
 /** Longer than a setup token or a code is good for anywhere. */
 const sentClaimsLifeMs = 30 * 86_400_000
 
-/** Claims are remembered as links that were begun, of which a user has a bounded number. */
+/** Claims are remembered as links that have ended, of which a user has a bounded number. */
 export function makeSentClaims(
   { store, clock }: ActionOptions,
   { actor }: By,
@@ -49,13 +49,16 @@ export function makeSentClaims(
       if ((await store.linkings.find(id)) !== null) return false
       const at = clock.now()
       try {
-        await store.linkings.create({
-          ...{ id, userId, sessionId, provider },
-          loginId: null,
-          institutionId: null,
-          connectionId: null,
-          createdAt: at,
-          expiresAt: at + sentClaimsLifeMs,
+        await store.transact(async (tx) => {
+          await tx.linkings.create({
+            ...{ id, userId, sessionId, provider },
+            loginId: null,
+            institutionId: null,
+            connectionId: null,
+            createdAt: at,
+            expiresAt: at + sentClaimsLifeMs,
+          })
+          await tx.linkings.end(id, { at, outcome: 'sent' })
         })
         return true
       } catch (error) {

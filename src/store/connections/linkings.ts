@@ -133,21 +133,24 @@ function toValues(linking: NewLinking) {
   }
 }
 
-/** Bounds the rows per user: those that end first are deleted, the new one never is. */
+/**
+ * Bounds the rows per user: those that end first are deleted, the new one never is. What has ended takes no
+ * place of what is under way.
+ */
 async function deleteSurplus(tx: Db, { id, userId }: NewLinking): Promise<void> {
-  const kept = tx
-    .selectFrom('link_attempts')
-    .select('id')
-    .where('user_id', '=', userId)
-    .where('id', '<>', id)
-    .orderBy('expires_at', 'desc')
-    .orderBy('created_at', 'desc')
-    .orderBy('id')
-    .limit(maxLinkings - 1)
-  await tx
-    .deleteFrom('link_attempts')
-    .where('user_id', '=', userId)
-    .where('id', '<>', id)
-    .where('id', 'not in', kept)
-    .execute()
+  for (const isOpen of [true, false]) {
+    const others = tx
+      .selectFrom('link_attempts')
+      .select('id')
+      .where('user_id', '=', userId)
+      .where('id', '<>', id)
+      .where('ended_at', isOpen ? 'is' : 'is not', null)
+    const surplus = others
+      .orderBy('expires_at', 'desc')
+      .orderBy('created_at', 'desc')
+      .orderBy('id')
+      .limit(maxLinkings)
+      .offset(maxLinkings - 1)
+    await tx.deleteFrom('link_attempts').where('id', 'in', surplus).execute()
+  }
 }

@@ -7,7 +7,7 @@ import type { Provider } from '#contract/resources.ts'
 import type { ConnectionId, LoginId, SessionId, UserId } from '#kernel/ids.ts'
 import type { Millis } from '#kernel/time.ts'
 
-/** The largest number of begun links per user; beyond it the oldest are deleted. */
+/** The largest number of a user's links under way, and of ended ones; beyond it the oldest are deleted. */
 export const maxLinkings = 20
 
 export interface NewLinking {
@@ -37,7 +37,10 @@ export interface LinkingRow extends NewLinking {
 }
 
 export interface LinkingStore {
-  /** Beyond `maxLinkings` those of the user that end first are deleted. @throws OwnerGoneError */
+  /**
+   * Beyond `maxLinkings` those of the user that end first are deleted: of the links under way, and of those
+   * that have ended. @throws OwnerGoneError
+   */
   create(linking: NewLinking): Promise<LinkingRow>
   find(id: Uint8Array): Promise<LinkingRow | null>
   /**

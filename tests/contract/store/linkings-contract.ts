@@ -54,6 +54,24 @@ export function testLinkings(store: StoreOf): void {
     await assert.rejects(begin({ id: row.id, userId: row.userId }))
   })
 
+  test('what has ended takes no place of what is under way, however long it is kept, and is bounded too', async () => {
+    const { linkings } = store()
+    const open = await begin()
+    const { userId } = open
+    const ended: Uint8Array[] = []
+    for (let count = 0; count < maxLinkings + 3; count += 1) {
+      const row = await begin({ userId, createdAt: now + count, expiresAt: now + 99 * hourMs })
+      await linkings.end(row.id, { at: now, outcome: 'sent' })
+      ended.push(row.id)
+    }
+    assert.notEqual(await linkings.find(open.id), null)
+    const left = await Promise.all(ended.map((id) => linkings.find(id)))
+    assert.deepEqual(
+      left.map((row) => row !== null),
+      ended.map((_, at) => at >= 3),
+    )
+  })
+
   test('of many that use a state at the same time one succeeds', async () => {
     const { id, sessionId } = await begin()
     const claims = Array.from({ length: 8 }, () =>

@@ -1,7 +1,7 @@
 /** Linking at a SimpleFIN server, whose tokens work once (reading R38). */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { UserId } from '#kernel/ids.ts'
+import { newId, type SessionId, type UserId } from '#kernel/ids.ts'
 import { toAccessUrl, toSetupToken } from '#sandbox/simplefin/index.ts'
 import { errorOf, link, need } from './credentials.ts'
 import { makeWorld } from './world.ts'
@@ -99,6 +99,30 @@ test('R38: a token that the server refused for now links when it is pasted again
   const refused = await world.ask('POST', `/admin/users/${id}/connections`, token)
   assert.match(errorOf(refused).message, /paste the same one again later/)
   assert.equal((await link(world, id, token)).length, 2)
+})
+
+test('tokens that were sent take no place of links under way', async (t) => {
+  const world = await makeWorld(t, { providers: ['simplefin'] })
+  const server = need(world, 'simplefin')
+  const id = (await world.addUser('a@b.example')) as UserId
+  const begun = await world.store.linkings.create({
+    id: new Uint8Array(32).fill(1),
+    userId: id,
+    sessionId: newId<SessionId>(),
+    provider: 'fiskil',
+    loginId: null,
+    institutionId: null,
+    connectionId: null,
+    createdAt: world.clock.now(),
+    expiresAt: world.clock.now() + 3_600_000,
+  })
+  server.addFault({ does: { kind: 'reply', reply: { status: 502, body: '<html>' } } })
+  for (let count = 0; count < 21; count += 1) {
+    const token = paste(toSetupToken(server.baseUrl, 'healthy', count))
+    const lost = await world.ask('POST', `/admin/users/${id}/connections`, token)
+    assert.equal(lost.status, 400)
+  }
+  assert.notEqual(await world.store.linkings.find(begun.id), null)
 })
 
 test('a claimed access that was never linked is forgotten after its hour', async (t) => {
