@@ -16,7 +16,8 @@ before(async () => {
 after(() => world.close())
 
 const asUser = ({ id }: Person) => ({ id, key: '', keyId: newId<KeyId>() })
-const down = { does: { kind: 'reply', reply: { status: 500 } } } as const
+const full = { status: 429, headers: { 'retry-after': '50000' } }
+const down = { does: { kind: 'reply', reply: full } } as const
 const plant = async (person: Person, plan: BankPlan = {}) =>
   (await plantBank(world.service, asUser(person), plan)).connection
 const link = (person: Person, name: Parameters<typeof world.service.link>[1]) =>
@@ -268,7 +269,7 @@ test('a provider that cannot be asked is told on the page, and nothing is change
   try {
     const answer = await jar.post(`/connections/${row.id}/refresh`, hidden)
     assert.equal(answer.status, 503)
-    assert.match(answer.text, /role="alert">Fiskil could not be asked now/)
+    assert.match(answer.text, /role="alert">Fiskil could not be asked now.* Try again in 14 hours;/)
   } finally {
     world.service.sandbox.fiskil.clearFaults()
   }

@@ -6,6 +6,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { ApiError } from '#contract/errors.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { PagesContext } from '../context.ts'
+import { describeWait } from '../describe-wait.ts'
 import { rememberBegun } from '../linking/begun-here.ts'
 import { toReturnOrigin, waitingPath } from '../linking/places.ts'
 import {
@@ -96,10 +97,12 @@ async function leave(
   }
 }
 
-function explainStart({ status, message }: ApiError): string {
-  if (status !== 503) return message
-  return 'The provider could not be asked now. Try again in a few minutes.'
+function explainStart(error: ApiError): string {
+  return error.status === 503 ? explainSilence(error) : error.message
 }
+
+const explainSilence = (error: ApiError): string =>
+  `The provider could not be asked now. Try again ${describeWait(error)}.`
 
 /** Links with the new key; what it does not reach is linked as new, or stays as it is. */
 async function takeKey(
@@ -136,8 +139,7 @@ function showRefusal(
 ): FastifyReply {
   if (error instanceof ApiError && error.status === 503) {
     turn.reply.code(503)
-    const message = 'The provider could not be asked now. Try again in a few minutes.'
-    return showNewKey(context, turn, { row, problems: {}, message })
+    return showNewKey(context, turn, { row, problems: {}, message: explainSilence(error) })
   }
   const fields = keyFieldsOf(row.provider)
   const labels = Object.fromEntries(

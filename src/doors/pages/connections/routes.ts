@@ -7,6 +7,7 @@ import { type ConnectionId, parseUuid } from '#kernel/ids.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { PagesContext } from '../context.ts'
+import { describeWait } from '../describe-wait.ts'
 import { rememberDone } from '../done-notes.ts'
 import { lookAgain } from '../looking.ts'
 import {
@@ -154,7 +155,7 @@ function explainRefusal(error: unknown, { provider }: ConnectionRow): string {
     throw error
   if (error.entry === 'too_many_connections') return error.message
   const { name } = factsOf(provider)
-  return `${name} could not be asked now, so nothing was changed. Try again in a few minutes; the next sync tries by itself.`
+  return `${name} could not be asked now, so nothing was changed. Try again ${describeWait(error)}; the next sync tries by itself.`
 }
 
 function addLabel(scope: FastifyInstance, context: PagesContext): void {

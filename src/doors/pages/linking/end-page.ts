@@ -3,6 +3,7 @@ import { type ApiError, errorCatalogue } from '#contract/errors.ts'
 import type { Provider } from '#contract/resources.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import type { LinkingFailure } from '#providers/linking.ts'
+import { describeWait } from '../describe-wait.ts'
 import { type Html, html } from '../html.ts'
 
 export interface EndPage {
@@ -140,7 +141,7 @@ export function renderUnusable(kind: keyof typeof states, back: string): EndPage
 }
 
 interface Refused {
-  readonly error: Pick<ApiError, 'entry' | 'message'>
+  readonly error: Pick<ApiError, 'entry' | 'message' | 'retryAfterSeconds'>
   readonly name: string
   readonly back: string
 }
@@ -158,7 +159,7 @@ export function renderRefused({ error, name, back }: Refused): EndPage {
     const text = `${name} did not open its page for this request. Choose again; when it happens once more, tell the operator of this server.`
     return renderEnd({ heading: `${name} said no`, text, button: 'Back' }, back)
   }
-  const text = `${name} does not answer properly at the moment, so nothing was begun. Wait a few minutes, then try again.`
+  const text = `${name} does not answer properly at the moment, so nothing was begun. Try again ${describeWait(error)}.`
   return renderEnd({ heading: `${name} cannot be reached`, text, button: again }, back)
 }
 

@@ -5,6 +5,7 @@ import type { Connections, LinkingWay } from '#connections/connections.ts'
 import type { By, Person } from '#contract/actor.ts'
 import { ApiError } from '#contract/errors.ts'
 import type { OwnKeyField } from '#providers/credentials.ts'
+import { describeWait } from '../describe-wait.ts'
 import { foreignText } from '../html.ts'
 
 export type OwnKeyResult =
@@ -73,7 +74,7 @@ function explain(error: ApiError, way: LinkingWay, fields: readonly OwnKeyField[
 
 function toSentence(error: ApiError, { name }: LinkingWay): string {
   if (error.status >= 500) {
-    return `${name} does not answer properly at the moment. Nothing was linked; wait a few minutes, then try again.`
+    return `${name} does not answer properly at the moment. Nothing was linked. Try again ${describeWait(error)}.`
   }
   if (error.entry === 'upstream_bad_request') {
     const reason = foreignText(error.message.replace(/^Upstream rejected request: /, ''), 300)

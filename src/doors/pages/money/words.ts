@@ -3,6 +3,7 @@ import type { ApiError } from '#contract/errors.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import { findFailure } from '#providers/failure.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
+import { describeWait } from '../describe-wait.ts'
 import { foreignText, type Html, html } from '../html.ts'
 
 /** @param error one for callers: its message may be shown. */
@@ -34,13 +35,6 @@ export function describeFailure(error: ApiError, provider: ConnectionRow['provid
     default:
       return foreignText([error.message, ...(error.details ?? [])].join('; '), 300)
   }
-}
-
-/** Where the calls of a day are used up, it is hours. */
-function describeWait({ retryAfterSeconds }: ApiError): string {
-  const minutes = Math.ceil((retryAfterSeconds ?? 0) / 60)
-  if (minutes < 3) return 'shortly'
-  return minutes < 120 ? `in ${minutes} minutes` : `in ${Math.ceil(minutes / 60)} hours`
 }
 
 /** A reason of the provider, with a capital letter and a full stop. */
