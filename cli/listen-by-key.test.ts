@@ -55,8 +55,8 @@ test('R42: listen takes the key from TRIBUTARY_API_KEY, and shows events to a pe
 
 test('R42: without a key, with a wrong one and with both kinds, listen says what to do', async () => {
   const none = await listen([]).ended
-  assert.equal(none.code, 1)
-  assert.match(none.err, /Give --user, or an API key: --key or TRIBUTARY_API_KEY/)
+  assert.equal(none.code, 2)
+  assert.match(none.err, /give --user, or an API key: --key or TRIBUTARY_API_KEY/)
   const wrong = await listen(['--key', 'nobody', '--base-url', service.baseUrl]).ended
   assert.equal(wrong.code, 1)
   assert.match(wrong.err, /invalid, expired or revoked/)

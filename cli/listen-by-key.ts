@@ -7,11 +7,14 @@ import { z } from 'zod'
 import { readRetryAfter } from '#kernel/retry-after.ts'
 import { systemClock } from '#kernel/time.ts'
 import type { Environment } from '#settings/environment-file.ts'
+import { webhooksListen } from './commands.ts'
+import { UsageError } from './invocation.ts'
 import { describeFetched, type ListenTerminal, toFetchedLine } from './listen.ts'
 import type { ListenByKeyStart } from './listen-start.ts'
 import { toPrintable } from './printable.ts'
 import { readSecrets, type SecretInput } from './read-secrets.ts'
 import { parseJsonAnswer, Refusal, readAnswerText, readErrorBody, withoutToken } from './server.ts'
+import { usageLine } from './usage.ts'
 
 export interface KeyTerminal extends ListenTerminal {
   readonly input: SecretInput
@@ -38,7 +41,10 @@ class Unavailable extends Refusal {
   }
 }
 
-/** Resolves when it was stopped. Once it listens, it outlives restarts of the server. @throws Refusal */
+/**
+ * Resolves when it was stopped. Once it listens, it outlives restarts of the server.
+ * @throws Refusal, UsageError
+ */
 export async function listenByKey(start: ListenByKeyStart, terminal: KeyTerminal): Promise<0> {
   const stopping = new AbortController()
   const { signal } = stopping
@@ -80,8 +86,8 @@ async function findServer(start: ListenByKeyStart, terminal: KeyTerminal): Promi
   const [given] = start.key === '-' ? await readSecrets(input, ['--key'], err) : [start.key]
   const key = given ?? environment.TRIBUTARY_API_KEY ?? ''
   if (key === '') {
-    const message = 'Give --user, or an API key: --key or TRIBUTARY_API_KEY'
-    throw new Refusal({ error: { message } })
+    const problem = 'give --user, or an API key: --key or TRIBUTARY_API_KEY'
+    throw new UsageError(problem, usageLine(webhooksListen))
   }
   return { origin: start.baseUrl ?? environment.TRIBUTARY_BASE_URL ?? toLocal(environment), key }
 }
