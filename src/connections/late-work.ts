@@ -3,6 +3,7 @@
  * minute. The request is answered after a moment while the work goes on; a failure after that is reported.
  * The end of the process waits for it.
  */
+import { ProcessStopping } from '#kernel/process-stopping.ts'
 
 export interface LateReport {
   /** Work that a person began failed after their answer. `what`: the work, with the id that it concerns. */
@@ -46,7 +47,7 @@ export function makeLateWork(report: LateReport): LateWork {
     async close(graceMs) {
       const ends = () => Promise.allSettled(running.values())
       await endsWithin(graceMs, ends())
-      stopping.abort(new DOMException('the process is stopping', 'AbortError'))
+      stopping.abort(new ProcessStopping())
       await ends()
     },
   }

@@ -329,7 +329,7 @@ export const errorCatalogue = {
     status: 503,
     code: null,
     message: 'The service is temporarily unavailable; retry later',
-    when: 'Our own store does not answer.',
+    when: 'Our own store does not answer, or this process is stopping.',
   },
   provider_not_configured: {
     status: 503,

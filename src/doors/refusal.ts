@@ -4,12 +4,13 @@
  */
 import { ApiError, apiError } from '#contract/errors.ts'
 import type { WindowState } from '#fast/port.ts'
+import { ProcessStopping } from '#kernel/process-stopping.ts'
 import { StoreUnavailableError } from '#store/failure.ts'
 
 /** The public error for anything thrown; an internal error reveals no details. */
 export function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown
-  if (thrown instanceof StoreUnavailableError) {
+  if (thrown instanceof StoreUnavailableError || thrown instanceof ProcessStopping) {
     return apiError('service_unavailable', { retryAfterSeconds: 5, cause: thrown })
   }
   return apiError('internal', { cause: thrown })

@@ -6,6 +6,7 @@ import { makeMemoryCache } from '#fast/memory-cache.ts'
 import { makeMemoryLeases } from '#fast/memory-leases.ts'
 import type { LeaseStore } from '#fast/port.ts'
 import type { LoginId, UserId } from '#kernel/ids.ts'
+import { ProcessStopping } from '#kernel/process-stopping.ts'
 import type { CallContext } from './login.ts'
 import { makeReadings } from './readings.ts'
 
@@ -229,7 +230,7 @@ test('the end of the process ends what is on its way, and nothing is reported', 
         reads[0]?.signal.addEventListener('abort', () => reject(reads[0]?.signal.reason))
       }),
   )
-  const waiting = assert.rejects(get(), { name: 'AbortError' })
+  const waiting = assert.rejects(get(), ProcessStopping)
   await new Promise((done) => setTimeout(done, 10))
   await all[0]?.close()
   await waiting

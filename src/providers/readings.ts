@@ -3,9 +3,11 @@
  * every read of its data until it is too old. Of all processes one reads at a time, and the others wait for
  * what it brings. A reading that is on its way goes on when its caller has left, for the next one.
  */
+
 import { hash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { LeaseStore } from '#fast/port.ts'
+import { ProcessStopping } from '#kernel/process-stopping.ts'
 import type { Millis } from '#kernel/time.ts'
 import {
   type KeptName,
@@ -127,7 +129,7 @@ export function makeReadings(options: ReadingsOptions): Readings {
       return owner === null ? Promise.resolve() : kept.forget(owner, part)
     },
     async close() {
-      closing.abort(new DOMException('the process is stopping', 'AbortError'))
+      closing.abort(new ProcessStopping())
       await Promise.allSettled([...flights.values()].map(({ reading }) => reading))
       kept.clear()
     },

@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
+import { ProcessStopping } from '#kernel/process-stopping.ts'
 import { UpstreamError, type UpstreamFailure } from './failure.ts'
 import { makeUpstream, type Upstream } from './upstream.ts'
 
@@ -130,4 +131,11 @@ test('a body that is cut, too large or in too many parts is a failure', async ()
   assert.deepEqual(await failureOf(ground), tooLarge)
   ground.answer(chunked, `${'1\r\n \r\n'.repeat(60_000)}0\r\n\r\n`)
   assert.equal((await ask(ground)).body.length, 60_000)
+})
+
+test('the end of the process ends what is on its way as that, not as a failure of the provider', async () => {
+  await using ground = await makeGround()
+  const waiting = assert.rejects(ask(ground), ProcessStopping)
+  await ground.upstream.close()
+  await waiting
 })

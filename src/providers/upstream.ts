@@ -7,6 +7,7 @@
 import type { Dispatcher } from 'undici'
 import type { Provider } from '#contract/resources.ts'
 import { lazily } from '#kernel/lazily.ts'
+import { ProcessStopping } from '#kernel/process-stopping.ts'
 import { BlockedAddress } from '#outbound/allowed-address.ts'
 import { makeLateAgent } from '#outbound/late-agent.ts'
 import type { Pool } from '#outbound/undici-library.ts'
@@ -36,7 +37,7 @@ export interface UpstreamResponse {
 }
 
 export interface Upstream {
-  /** One exchange. Throws UpstreamError, the signal's own reason, or an AbortError after `close`. */
+  /** One exchange. Throws UpstreamError, the signal's own reason, or ProcessStopping after `close`. */
   send(request: UpstreamRequest, call: CallContext): Promise<UpstreamResponse>
   /** Aborts exchanges in progress, without counting them as failures of the provider. */
   close(): Promise<void>
@@ -97,7 +98,7 @@ export function makeUpstream(options: UpstreamOptions): Upstream {
   return {
     send: (request, call) => send(line, request, call),
     async close() {
-      line.closing.abort(new DOMException('the process is stopping', 'AbortError'))
+      line.closing.abort(new ProcessStopping())
       await pool?.destroy()
     },
   }
@@ -135,7 +136,7 @@ export function makeGuardedUpstream(
   return {
     send: (request, call) => send(line, request, call),
     async close() {
-      line.closing.abort(new DOMException('the process is stopping', 'AbortError'))
+      line.closing.abort(new ProcessStopping())
       await agent.close()
     },
   }

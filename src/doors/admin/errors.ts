@@ -6,6 +6,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import type { Logger } from 'pino'
 import { PasswordsBusyError } from '#auth/sign-in/hashing-queue.ts'
 import { ApiError, apiError, toEnvelope } from '#contract/errors.ts'
+import { ProcessStopping } from '#kernel/process-stopping.ts'
 import { toOperatorsError } from '#providers/operators-error.ts'
 import { StoreUnavailableError } from '#store/failure.ts'
 import { hasDisconnected } from '../client.ts'
@@ -34,7 +35,7 @@ export function answerUnknownPath(_request: FastifyRequest, reply: FastifyReply)
 
 function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return toOperatorsError(thrown)
-  if (thrown instanceof StoreUnavailableError) {
+  if (thrown instanceof StoreUnavailableError || thrown instanceof ProcessStopping) {
     return apiError('service_unavailable', { retryAfterSeconds: 5, cause: thrown })
   }
   if (thrown instanceof PasswordsBusyError) {
