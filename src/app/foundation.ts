@@ -37,6 +37,7 @@ import { makeReports, type Reports } from '#telemetry/reports.ts'
 import { noTracing } from '#telemetry/tracing.ts'
 import { makeWebhooks, type Webhooks } from '#webhooks/webhooks.ts'
 import type { AppOptions } from './options.ts'
+import { makeIsOurs } from './own-address.ts'
 
 export interface Foundation {
   /** Called for each answer and mail: with port 0 they are known once the listener is bound (reading R2). */
@@ -115,7 +116,7 @@ export async function openFoundation(
         : userId !== undefined && (await store.users.find(userId)) === null,
     onLateFailure: (error) => reports.backgroundFailure('late-reading', error),
   })
-  const adapters = options.adapters ?? openAdapters(options, { store, kv, reports, readings })
+  const adapters = openAdapters(options, { store, kv, reports, readings, origins })
   const timeoutMs = config.requestTimeoutMs
   const connections = makeConnections({
     store,
@@ -205,8 +206,15 @@ function openSignIns(
 
 function openAdapters(
   options: AppOptions,
-  { store, kv, reports, readings }: Pick<Foundation, 'store' | 'kv' | 'reports' | 'readings'>,
+  {
+    store,
+    kv,
+    reports,
+    readings,
+    origins,
+  }: Pick<Foundation, 'store' | 'kv' | 'reports' | 'readings' | 'origins'>,
 ): Adapters {
+  if (options.adapters !== undefined) return options.adapters
   const { clock, config } = options
   const calls = config.mode === 'sandbox' ? makeMemoryCalls() : store.providerCalls
   const days = makeDayWindows(calls, clock)
@@ -215,6 +223,7 @@ function openAdapters(
     timeoutMs: options.config.upstreamTimeoutMs,
     clock,
     report: reports.upstream,
+    isOurs: makeIsOurs(config, origins),
     readings,
     budget: (name, limits) => {
       const windows = limits.isDurable === true ? days : kv.budgets

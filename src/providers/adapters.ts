@@ -34,6 +34,8 @@ interface Shared {
   readonly throttle: Budget
   /** Consulted before every call about one account, at a provider that limits these. */
   readonly accountThrottle: Budget
+  /** The address leads back to this service; absent: none does. */
+  readonly isOurs?: (url: URL) => boolean
   /** What was read of a provider that is read only a few times a day. */
   readonly readings: Readings
 }

@@ -23,6 +23,12 @@ export type Pasted =
 const wrong = (detail: string) =>
   new UpstreamError('simplefin', { kind: 'rejected', status: 400, detail, isPersonal: true })
 
+/** Made by the door of this service, for programs. */
+export const ownToken = () =>
+  wrong(
+    'this is a setup token of this service itself, for programs that read it: linked here it would count your accounts twice. Copy the one from the page of your SimpleFIN server',
+  )
+
 /** @throws UpstreamError `rejected`, with what to do. It never repeats what was pasted. */
 export function readPasted(text: string, allowPrivate: boolean): Pasted {
   if (/^https?:\/\//i.test(text)) {

@@ -18,6 +18,8 @@ export interface SimplefinOptions {
   readonly baseUrl: string
   /** Servers on private addresses, and plain http, are allowed. */
   readonly allowPrivate: boolean
+  /** The address leads back to this service; absent: none does. */
+  readonly isOurs?: (url: URL) => boolean
   readonly timeoutMs: number
   readonly clock: Clock
   readonly report: UpstreamReport

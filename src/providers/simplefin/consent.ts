@@ -8,7 +8,13 @@ import type { Credentials, Identity, SentClaims } from '../credentials.ts'
 import { consentGone, UpstreamError } from '../failure.ts'
 import type { CallContext, ConnectionRef, EmptyAnswer, Login, UpstreamReport } from '../port.ts'
 import type { Readings } from '../readings.ts'
-import { type AccessUrl, identifyAccess, readAccessUrl, readPasted } from './access-url.ts'
+import {
+  type AccessUrl,
+  identifyAccess,
+  ownToken,
+  readAccessUrl,
+  readPasted,
+} from './access-url.ts'
 import { type AccountSet, readAccountSet, type WireAccount } from './account-set.ts'
 import { claimedBefore } from './claim.ts'
 import type { AccountsRequest, SimplefinClient } from './client.ts'
@@ -26,6 +32,8 @@ export interface Reach {
   readonly readings: Readings
   readonly clock: Clock
   readonly allowPrivate: boolean
+  /** The address leads back to this service. */
+  readonly isOurs: (url: URL) => boolean
   readonly report: UpstreamReport
 }
 
@@ -52,6 +60,7 @@ export async function identify(
   assert(credentials.provider === 'simplefin', 'the credentials are for SimpleFIN')
   const { allowPrivate } = reach
   const pasted = readPasted(credentials.setupToken, allowPrivate)
+  if (reach.isOurs(new URL(pasted.url))) throw ownToken()
   const claim = pasted.kind === 'claim' ? nameClaim(pasted.url) : null
   if (claim !== null) {
     const before = known.find(({ secret }) => readSecret(secret)?.claim === claim)
@@ -67,6 +76,7 @@ export async function identify(
   const accessUrl =
     pasted.kind === 'claim' ? await claimOnce(reach, pasted.url, call, sent) : pasted.url
   const access = readAccessUrl(accessUrl, allowPrivate)
+  if (reach.isOurs(new URL(accessUrl))) throw ownToken()
   const identity = {
     ...frame,
     upstreamUserId: identifyAccess(access),

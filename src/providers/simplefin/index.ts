@@ -33,8 +33,8 @@ import { secretOf } from './secret.ts'
 /** Makes the adapter; it owns connection pools until `close`. */
 export function makeSimplefin(options: SimplefinOptions): BankingAdapter {
   const client = makeClient(options)
-  const { readings, clock, allowPrivate, report } = options
-  const reach: Reach = { client, readings, clock, allowPrivate, report }
+  const { readings, clock, allowPrivate, report, isOurs = () => false } = options
+  const reach: Reach = { client, readings, clock, allowPrivate, report, isOurs }
 
   async function balances(query: BalanceQuery, call: CallContext): Promise<BalanceReading> {
     const { set, readAt } = await readNewest(reach, query.login, call)
