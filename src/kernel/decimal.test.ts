@@ -13,6 +13,7 @@ import {
   negate,
   parseDecimal,
   roundHalfEven,
+  roundSignificant,
   subtract,
   zero,
 } from './decimal.ts'
@@ -118,4 +119,22 @@ const rounded: readonly [string, number, string][] = [
 for (const [given, places, wanted] of rounded) {
   test(`${given} to ${places} places is ${wanted}: half to even, and never minus zero`, () =>
     assert.equal(roundHalfEven(decimal(given), places), wanted))
+}
+
+const significant: readonly [string, string][] = [
+  ['318.40000000000003', '318.4'],
+  ['-30252.859999999997', '-30252.86'],
+  ['9.9999999999999999', '10'],
+  ['99.9999999999999991', '100'],
+  ['0.30000000000000004', '0.3'],
+  ['0.000012345678901234567', '0.0000123456789012346'],
+  ['1234.56789010000', '1234.56789010000'],
+  ['12345678901234567890.5', '12345678901234567890'],
+  ['12345678901234567890', '12345678901234567890'],
+  ['0.00000000000000000000', '0.00000000000000000000'],
+]
+
+for (const [given, wanted] of significant) {
+  test(`${given} to 15 significant digits is ${wanted}`, () =>
+    assert.equal(roundSignificant(decimal(given), 15), wanted))
 }

@@ -1,7 +1,7 @@
 /**
  * Exact decimals as plain text: no float ever touches an amount (contract, What the service does; readings
  * R24, R24b). Digits and trailing zeros are kept as received. Arithmetic uses scaled bigints; only
- * `roundHalfEven` rounds.
+ * `roundHalfEven` and `roundSignificant` round.
  */
 
 declare const brand: unique symbol
@@ -127,4 +127,16 @@ export function roundHalfEven(value: Decimal, places: number): Decimal {
   const up = twice > divisor || (twice === divisor && quotient % 2n === 1n)
   const rounded = up ? quotient + 1n : quotient
   return fromScaled(units < 0n ? -rounded : rounded, places)
+}
+
+/**
+ * Rounds what has more than `count` significant digits, ties to the even neighbour, and drops the zeros that
+ * this leaves at the end. Other values stay as written, and digits before the point are never rounded.
+ */
+export function roundSignificant(value: Decimal, count: number): Decimal {
+  const surplus = value.replace(/^[-0.]+/, '').replace('.', '').length - count
+  const digits = fractionDigits(value)
+  if (surplus <= 0 || digits === 0) return value
+  const rounded = roundHalfEven(value, Math.max(0, digits - surplus))
+  return (rounded.includes('.') ? rounded.replace(/\.?0+$/, '') : rounded) as Decimal
 }

@@ -9,6 +9,7 @@ import {
   isNegative,
   parseDecimal,
   roundHalfEven,
+  roundSignificant,
 } from '#kernel/decimal.ts'
 import { upstreamId } from '#kernel/ids.ts'
 import { NumberText, readField } from '#kernel/json.ts'
@@ -46,6 +47,8 @@ const accountTypes: ReadonlyMap<string, AccountType> = new Map([
 
 /** Reading R24: digits beyond this in a balance are binary float noise. */
 const maxBalanceDigits = 6
+/** So many significant digits survive in a float; noise comes behind them. */
+const exactFloatDigits = 15
 
 /** Groups the accounts of a token into connections: one per login at one institution. */
 export function toConnections(
@@ -159,7 +162,7 @@ export function toBalance(account: WireAccount, ref: AccountRef, note: Note): Ba
 function readBalance(value: unknown, currency: string): Decimal | null {
   const amount = readNumber(value)
   if (amount === null || fractionDigits(amount) <= maxBalanceDigits) return amount
-  if (!hasMinorUnit(currency)) return amount
+  if (!hasMinorUnit(currency)) return roundSignificant(amount, exactFloatDigits)
   return roundHalfEven(amount, currencyDigits(currency))
 }
 
