@@ -25,7 +25,7 @@ test('a backup that is restored as printed replaces the tables of a newer versio
   const runPrinted = async (word: string) => {
     const command = commands.find((text) => text.includes(word)) ?? assert.fail(word)
     const env = { ...process.env, DATABASE_URL: place.databaseUrl }
-    await run('bash', ['-e', '-c', command], { cwd: folder, env })
+    return (await run('bash', ['-e', '-c', command], { cwd: folder, env })).stdout
   }
   const before = await place.open()
   const user = await addUser(before)
@@ -37,7 +37,9 @@ test('a backup that is restored as printed replaces the tables of a newer versio
   // As a newer version leaves it: a table that refers to one of the backup, and a row in the list.
   await place.tamper('create table later (user_id uuid references users (id) on delete cascade)')
   await place.tamper("insert into schema_migrations values (9999, '9999_later', 'x')")
-  await runPrinted('pg_restore ')
+  const checked = await runPrinted('pg_restore --version')
+  assert.match(checked, /^ *(\d+)\.[^\n]*\n+pg_restore [^\n]* \1\..*\nreadable\n$/s)
+  await runPrinted('pg_restore --clean')
   const restored = await place.open()
   t.after(() => restored.close())
   assert.deepEqual(await restored.users.find(user.id), user)
