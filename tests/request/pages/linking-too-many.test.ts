@@ -48,6 +48,7 @@ test('who has 500 connections reads so in place of the provider’s page, or at 
     const end = await jar.get(back)
     assert.match(end.text, /<h1>You have too many connections<\/h1>/)
     assert.match(end.text, /At most 500 connections.*remove a connection first/)
+    assert.match(end.text, /still be open at Fiskil: unless you end it there/)
   }
   assert.equal((await store.connections.list(person.id)).length, 500)
   const refused = await choose(jar)

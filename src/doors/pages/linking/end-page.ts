@@ -72,7 +72,7 @@ function toWords(reason: LinkingFailure, name: string): Words {
     case 'too_many':
       return {
         heading: 'You have too many connections',
-        text: `Nothing was linked. ${errorCatalogue.too_many_connections.message}.`,
+        text: `Nothing was linked. ${errorCatalogue.too_many_connections.message}. What you agreed to may still be open at ${name}: unless you end it there, your next link may bring it too.`,
         button: toList,
       }
     case 'unavailable':
