@@ -59,9 +59,10 @@ function receiveOnce(
   options: ActionOptions,
   { provider, key, keyLifeMs, notices }: Accepted,
 ): Promise<WebhookOutcome> {
-  const { windows, timeoutMs } = options
+  const { windows, clock, timeoutMs } = options
   const once = {
     windows,
+    clock,
     key: `webhook:${provider}:${key}`,
     claimMs: 2 * timeoutMs,
     keptMs: keyLifeMs,

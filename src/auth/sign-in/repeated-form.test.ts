@@ -9,7 +9,7 @@ const minute = 60_000
 
 function makeGround() {
   const clock = { at: Date.UTC(2026, 10, 22), now: () => clock.at }
-  const carryOut = makeCarryOutOnce({ windows: makeMemoryWindows(clock) })
+  const carryOut = makeCarryOutOnce({ windows: makeMemoryWindows(clock), clock })
   const userId = newId<UserId>()
   const form = new URLSearchParams({ once: makeOnce(), name: 'laptop' })
   const sent = { userId, form, isDone: (result: string) => result === 'made' }

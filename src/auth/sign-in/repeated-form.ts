@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { WindowStore } from '#fast/port.ts'
 import { type NotRun, runOnce } from '#fast/run-once.ts'
 import type { UserId } from '#kernel/ids.ts'
+import type { Clock } from '#kernel/time.ts'
 
 const keptMs = 10 * 60_000
 /** Longer than the store takes to make or refuse a change. */
@@ -31,12 +32,17 @@ interface SentForm<T> {
  */
 export type CarryOutOnce = <T>(sent: SentForm<T>, work: () => Promise<T>) => Promise<T | NotRun>
 
-export function makeCarryOutOnce({ windows }: { readonly windows: WindowStore }): CarryOutOnce {
+export function makeCarryOutOnce(options: {
+  readonly windows: WindowStore
+  readonly clock: Clock
+}): CarryOutOnce {
+  const { windows, clock } = options
   return async ({ userId, form, isDone }, work) => {
     // Programs that fill in the fields themselves send none, and may repeat themselves.
     if ((form.get('once') ?? '') === '') return work()
     const digest = hash('sha256', form.toString(), 'base64url')
-    const once = { windows, key: `form-once:${userId}:${digest}`, claimMs, keptMs, isDone } as const
+    const key = `form-once:${userId}:${digest}` as const
+    const once = { windows, clock, key, claimMs, keptMs, isDone }
     for (let waited = 0; ; waited += 1) {
       const ended = await runOnce(once, work)
       if (ended !== 'under_way' || waited === waits.most) return ended
