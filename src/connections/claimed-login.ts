@@ -49,17 +49,15 @@ export function makeSentClaims(
       if ((await store.linkings.find(id)) !== null) return false
       const at = clock.now()
       try {
-        await store.transact(async (tx) => {
-          await tx.linkings.create({
-            ...{ id, userId, sessionId, provider },
-            loginId: null,
-            institutionId: null,
-            connectionId: null,
-            createdAt: at,
-            expiresAt: at + sentClaimsLifeMs,
-          })
-          await tx.linkings.end(id, { at, outcome: 'sent' })
-        })
+        const claim = {
+          ...{ id, userId, sessionId, provider },
+          loginId: null,
+          institutionId: null,
+          connectionId: null,
+          createdAt: at,
+          expiresAt: at + sentClaimsLifeMs,
+        }
+        await store.linkings.create(claim, { at, outcome: 'sent' })
         return true
       } catch (error) {
         // Another process sends it at the same time.

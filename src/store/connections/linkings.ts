@@ -3,7 +3,7 @@ import type { RepositoryOptions } from '../engine/engine.ts'
 import { countChanged, findFirst, hasChanged } from '../engine/rows.ts'
 import { type Db, isAfter, isBefore, moment } from '../engine/tables.ts'
 import { demandUser } from '../people/users.ts'
-import type { LinkingStore, NewLinking } from '../ports/linkings.ts'
+import type { LinkingEnd, LinkingStore, NewLinking } from '../ports/linkings.ts'
 import { maxLinkings } from '../ports/linkings.ts'
 
 const columns = [
@@ -28,15 +28,15 @@ const sweepBatch = 500
 export function makeLinkingStore({ engine, write }: RepositoryOptions): LinkingStore {
   const { db } = engine
   return {
-    create: (linking) =>
+    create: (linking, end) =>
       write(async (tx) => {
         await demandUser(engine, tx, linking.userId)
         const row = await tx
           .insertInto('link_attempts')
-          .values(toValues(linking))
+          .values(toValues(linking, end))
           .returning(columns)
           .executeTakeFirstOrThrow()
-        await deleteSurplus(tx, linking)
+        await deleteSurplus(tx, linking, end)
         return row
       }),
     async find(id) {
@@ -116,7 +116,7 @@ function makeEnds(db: Db): Pick<LinkingStore, 'note' | 'end' | 'forget' | 'moveS
   }
 }
 
-function toValues(linking: NewLinking) {
+function toValues(linking: NewLinking, end: LinkingEnd | undefined) {
   return {
     id: linking.id,
     user_id: linking.userId,
@@ -128,17 +128,22 @@ function toValues(linking: NewLinking) {
     created_at: moment(linking.createdAt),
     expires_at: moment(linking.expiresAt),
     used_at: null,
-    ended_at: null,
-    outcome: null,
+    ended_at: end === undefined ? null : moment(end.at),
+    outcome: end?.outcome ?? null,
   }
 }
 
 /**
  * Bounds the rows per user: those that end first are deleted, the new one never is. What has ended takes no
- * place of what is under way.
+ * place of what is under way; what is under way needs a place among those when it ends.
  */
-async function deleteSurplus(tx: Db, { id, userId }: NewLinking): Promise<void> {
+async function deleteSurplus(
+  tx: Db,
+  { id, userId }: NewLinking,
+  end: LinkingEnd | undefined,
+): Promise<void> {
   for (const isOpen of [true, false]) {
+    const isBesideOnly = isOpen && end !== undefined
     const others = tx
       .selectFrom('link_attempts')
       .select('id')
@@ -150,7 +155,7 @@ async function deleteSurplus(tx: Db, { id, userId }: NewLinking): Promise<void> 
       .orderBy('created_at', 'desc')
       .orderBy('id')
       .limit(maxLinkings)
-      .offset(maxLinkings - 1)
+      .offset(isBesideOnly ? maxLinkings : maxLinkings - 1)
     await tx.deleteFrom('link_attempts').where('id', 'in', surplus).execute()
   }
 }

@@ -27,6 +27,11 @@ export interface NewLinking {
   readonly expiresAt: Millis
 }
 
+export interface LinkingEnd {
+  readonly at: Millis
+  readonly outcome: string
+}
+
 export interface LinkingRow extends NewLinking {
   /** When its state came back. */
   readonly usedAt: Millis | null
@@ -39,9 +44,9 @@ export interface LinkingRow extends NewLinking {
 export interface LinkingStore {
   /**
    * Beyond `maxLinkings` those of the user that end first are deleted: of the links under way, and of those
-   * that have ended. @throws OwnerGoneError
+   * that have ended. With `end` it has ended from the beginning. @throws OwnerGoneError
    */
-  create(linking: NewLinking): Promise<LinkingRow>
+  create(linking: NewLinking, end?: LinkingEnd): Promise<LinkingRow>
   find(id: Uint8Array): Promise<LinkingRow | null>
   /**
    * Uses the state, once: false when it was used before, has expired, or belongs to another session. Of
@@ -58,7 +63,7 @@ export interface LinkingStore {
   /** Records how far it has come, until it has ended. */
   note(id: Uint8Array, outcome: string): Promise<void>
   /** Records the end; a second one changes nothing. */
-  end(id: Uint8Array, end: { readonly at: Millis; readonly outcome: string }): Promise<void>
+  end(id: Uint8Array, end: LinkingEnd): Promise<void>
   /** Deletes it: what it stood for did not happen. */
   forget(id: Uint8Array): Promise<void>
   /** Gives what one session of a user began to another session of the same user. */

@@ -3,27 +3,28 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type LoginId, newId, type SessionId } from '#kernel/ids.ts'
 import { OwnerGoneError } from '#store/failure.ts'
-import { maxLinkings, type NewLinking } from '#store/ports/linkings.ts'
+import { type LinkingEnd, maxLinkings, type NewLinking } from '#store/ports/linkings.ts'
 import type { StoreOf } from './place.ts'
 import { addUser, now, someHash } from './rows.ts'
 
 const hourMs = 3_600_000
 
 export function testLinkings(store: StoreOf): void {
-  async function begin(over: Partial<NewLinking> = {}) {
+  async function begin(over: Partial<NewLinking> = {}, end?: LinkingEnd) {
     const userId = over.userId ?? (await addUser(store())).id
-    return store().linkings.create({
+    const linking = {
       id: someHash(),
       userId,
       sessionId: newId<SessionId>(),
-      provider: 'fiskil',
+      provider: 'fiskil' as const,
       loginId: newId<LoginId>(),
       institutionId: '22',
       connectionId: null,
       createdAt: now,
       expiresAt: now + hourMs,
       ...over,
-    })
+    }
+    return store().linkings.create(linking, end)
   }
 
   test('a begun link is found by the hash of its state with everything that was stored', async () => {
@@ -70,6 +71,17 @@ export function testLinkings(store: StoreOf): void {
       left.map((row) => row !== null),
       ended.map((_, at) => at >= 3),
     )
+  })
+
+  test('one that is stored as ended takes no place of twenty under way, and has its end', async () => {
+    const { linkings } = store()
+    const { id: userId } = await addUser(store())
+    const open: Uint8Array[] = []
+    for (let count = 0; count < maxLinkings; count += 1) open.push((await begin({ userId })).id)
+    const sent = await begin({ userId, expiresAt: now + 99 * hourMs }, { at: now, outcome: 'sent' })
+    assert.deepEqual([sent.endedAt, sent.outcome], [now, 'sent'])
+    const left = await Promise.all(open.map((id) => linkings.find(id)))
+    assert.equal(left.filter((row) => row !== null).length, maxLinkings)
   })
 
   test('of many that use a state at the same time one succeeds', async () => {
