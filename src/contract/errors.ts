@@ -274,8 +274,8 @@ export const errorCatalogue = {
     status: 410,
     code: 'cursor_expired',
     message:
-      'Events after this cursor are no longer kept; go on from the oldest cursor that is kept, which is in the details',
-    when: 'Events after the cursor were destroyed when their retention ended, the service has begun to recognise rows anew, or a backup was restored; the details have the oldest cursor that is kept.',
+      'Events after this cursor are no longer kept, or it is no longer valid; go on from the oldest cursor that is kept, which is in the details',
+    when: 'Events after the cursor were destroyed when their retention ended, the service has begun to recognise rows anew, a backup was restored, or the encryption key that signed the cursor was replaced; the details have the oldest cursor that is kept.',
   },
   body_too_large: {
     status: 413,

@@ -161,7 +161,7 @@ export const changesTool: ToolFacts = {
     'Lists what the syncs of the person’s banks and brokers have found since a cursor: events with new and updated transactions (type "transactions.synced") and trades ("trades.synced"), oldest first. Use it to go on from an earlier conversation without reading everything again.',
     'Keep next and pass it as after the next time. Without after: what no agent of the person has acknowledged yet; the very first call begins the record and returns nothing.',
     'amount in a transaction is an integer in the smallest unit of currency (cents), negative for money out. An event without rows means that the data was fresh and nothing had changed.',
-    'Call again with after = next until no event is returned. Error cursor_expired: events were destroyed; go on with the cursor in error.details, and read what lies between with list_transactions.',
+    'Call again with after = next until no event is returned. Error cursor_expired: events were destroyed or may come again; go on with the cursor in error.details, and read what lies between with list_transactions.',
     `${anyPlan} Trades are among them with the scope brokerage:read. ${others}`,
   ].join(' '),
   input: z.object({
