@@ -68,8 +68,8 @@ async function writeAccount(
   // Read before the rows, so that a file with rows is not lost to a balance. A table has none.
   const hasBalance = category === 'banking' && format !== 'csv'
   const balance = hasBalance ? await readBalance(client, account, writing.terminal) : null
-  const shown = { ...account, currency: balance?.currency ?? account.currency }
-  const subject: ExportSubject = { account: shown, from, to, zone, now: Date.now() }
+  const currency = balance?.currency ?? account.currency
+  const subject: ExportSubject = { account, currency, from, to, zone, now: Date.now() }
   const made = makeExporter(format, category, subject, { hasBom, isForSpreadsheet })
   if (made === null) {
     const message = `Brokerage accounts have no form in ${format}: choose --format csv or json`
@@ -82,11 +82,14 @@ async function writeAccount(
     ...(to === null ? {} : { to }),
     limit: pageRows,
   }
-  const list = category === 'banking' ? client.transactions.list(query) : client.trades.list(query)
+  const list =
+    category === 'banking'
+      ? client.transactions.list({ ...query, include: 'currency' })
+      : client.trades.list(query)
   const pages = list.pages() as AsyncIterable<{ readonly data: readonly ExportedRow[] }>
   await writeFile(made.exporter as Exporter<ExportedRow>, pages, { ...writing, balance })
   writing.terminal.err(
-    `${writing.progress.rows} rows of ${toPrintable(account.name)}, ${account.currency}\n${describeOlder(provider, from)}`,
+    `${writing.progress.rows} rows of ${toPrintable(account.name)}, ${currency}\n${describeOlder(provider, from)}`,
   )
 }
 

@@ -146,6 +146,7 @@ export type RowsQuery = {
 };
 export type TransactionsQuery = RowsQuery & {
     includePending?: boolean;
+    include?: 'currency';
 };
 export type HoldingsQuery = {
     connectionId: string;

@@ -156,7 +156,7 @@ export class Tributary {
 
 /**
  * @typedef {{ connectionId: string, accountId?: string, from?: DateInput, to?: DateInput, limit?: number, offset?: number }} RowsQuery
- * @typedef {RowsQuery & { includePending?: boolean }} TransactionsQuery
+ * @typedef {RowsQuery & { includePending?: boolean, include?: 'currency' }} TransactionsQuery
  * @typedef {{ connectionId: string, accountId?: string, accountIds?: readonly string[] }} HoldingsQuery
  * @typedef {RowsQuery & { accountIds?: readonly string[] }} TradesQuery
  */

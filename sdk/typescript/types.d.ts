@@ -183,7 +183,7 @@ export interface Transaction {
   readonly description: string
   /** Negative for debit, positive for credit. Exact decimal text: parse it as a decimal, never as a float. */
   readonly amount: DecimalString
-  /** Only where the amount is in another currency than the account's. */
+  /** Only with `include=currency`, where the amount is in another currency than the account's. */
   readonly currency?: string
   /** Matches the sign of amount. */
   readonly direction: 

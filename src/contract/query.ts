@@ -69,6 +69,15 @@ export const included = z
   })
   .optional()
 
+/** The currency of rows that are not in their account's. */
+export const includedCurrency = z
+  .literal('currency', 'must be currency')
+  .meta({
+    description: "`currency`: rows in another currency than their account's name it.",
+    schema: { type: 'string', pattern: '^currency$' },
+  })
+  .optional()
+
 /** Pending rows among the posted ones (reading R39). */
 export const pendingSwitch = z
   .enum(['true', 'false'], 'must be true or false')

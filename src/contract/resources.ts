@@ -219,7 +219,8 @@ export const Transaction = z
     description: text('As the bank wrote it.'),
     amount: decimal('Negative for debit, positive for credit.'),
     currency: currency.optional().meta({
-      description: "Only where the amount is in another currency than the account's.",
+      description:
+        "Only with `include=currency`, where the amount is in another currency than the account's.",
       example: 'USD',
     }),
     direction: z.enum(['credit', 'debit']).meta({ description: 'Matches the sign of amount.' }),

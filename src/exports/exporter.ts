@@ -9,8 +9,9 @@ export type ExportFormat = (typeof exportFormats)[number]
 
 /** What the file is about. */
 export interface ExportSubject {
-  /** With the currency of its balance, where that is known. */
   readonly account: Account
+  /** The currency of its balance, which may not be stored yet; absent: the account's. */
+  readonly currency?: string
   /** The first and the last day or instant that were asked for; null: as the API decides. */
   readonly from: string | null
   readonly to: string | null

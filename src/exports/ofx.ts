@@ -28,7 +28,7 @@ const bankTypes: Readonly<Partial<Record<AccountType, string>>> = {
 }
 
 export function makeOfx(subject: ExportSubject): Exporter<Transaction> {
-  const { account, zone, now, balanceAt = now } = subject
+  const { account, zone, now, balanceAt = now, currency: shown = account.currency } = subject
   const isCard = account.type === 'credit-card'
   const names = isCard
     ? { set: 'CREDITCARDMSGSRSV1', response: 'CCSTMTTRNRS', statement: 'CCSTMTRS' }
@@ -61,7 +61,7 @@ export function makeOfx(subject: ExportSubject): Exporter<Transaction> {
           ...status,
           `<${names.statement}>`,
         ],
-        `<CURDEF>${account.currency}`,
+        `<CURDEF>${shown}`,
         ...owner,
         '<BANKTRANLIST>',
         `<DTSTART>${toStamp(firstDayOf(subject))}`,
@@ -70,7 +70,7 @@ export function makeOfx(subject: ExportSubject): Exporter<Transaction> {
     add(rows) {
       for (const { currency = account.currency } of rows) {
         // The element for it demands a rate (OFX 1.02, chapter 5), which is not known.
-        if (currency !== account.currency) throw new UnfitRowError(describeOther(subject, currency))
+        if (currency !== shown) throw new UnfitRowError(describeOther(currency, shown))
       }
       return rows.map((row) => lines(toEntry(row, toStamp))).join('')
     },
@@ -98,8 +98,8 @@ export function makeOfx(subject: ExportSubject): Exporter<Transaction> {
   }
 }
 
-const describeOther = ({ account }: ExportSubject, currency: string) =>
-  `A transaction is in ${currency}, and an OFX file has one currency, here ${account.currency}: choose csv or json`
+const describeOther = (currency: string, shown: string) =>
+  `A transaction is in ${currency}, and an OFX file has one currency, here ${shown}: choose csv or json`
 
 /** What was asked for, or 30 days before the last day or today, whichever is earlier (R14). */
 function firstDayOf(subject: ExportSubject): string {

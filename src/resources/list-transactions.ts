@@ -31,7 +31,16 @@ export function makeListTransactions(options: ReadOptions) {
   ): Promise<ReadResult<RowsBody<Transaction>>> => {
     const zone = getZone(context.caller.timezone)
     const window = readTransactionsWindow(query, context.caller, options)
-    const { connectionId, accountId, from, to, limit, offset, includePending = false } = query
+    const {
+      connectionId,
+      accountId,
+      from,
+      to,
+      limit,
+      offset,
+      include,
+      includePending = false,
+    } = query
     const toQuery = (target: Target): RowsQuery => {
       return { ...target, window, zone, userId: context.caller.userId }
     }
@@ -65,9 +74,16 @@ export function makeListTransactions(options: ReadOptions) {
             accounts: target.accounts,
           }),
       },
-      (row) => row,
+      include === 'currency' ? (row) => row : withoutCurrency,
     )
   }
+}
+
+/** The contract of version 1 has no currency of a row; callers ask for it. */
+function withoutCurrency(row: Transaction): Transaction {
+  if (row.currency === undefined) return row
+  const { currency, ...others } = row
+  return others
 }
 
 /** @throws ApiError `invalid_params` for dates that cannot be read, or reach too far. */

@@ -54,7 +54,15 @@ export function makeSummarizeTransactions(
     for (const connectionId of connections) {
       try {
         const { accountId, from, to } = query
-        const asked = { connectionId, accountId, from, to, limit: rowCeiling, offset: 0 }
+        const asked = {
+          connectionId,
+          accountId,
+          from,
+          to,
+          limit: rowCeiling,
+          offset: 0,
+          include: 'currency',
+        } as const
         const { body, staleAt, asOf } = await list(asked, context)
         const { data, pagination } = body
         const reached = pagination.hasMore ? (data.at(-1)?.date ?? '') : null

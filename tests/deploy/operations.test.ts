@@ -147,8 +147,8 @@ test('every alert has a description, and the guide says what to do about it', ()
 test('the variables that the service unit and the guide set are settings', () => {
   const known = new Set<string>([
     ...settings.map(([name]) => name),
-    // Of the database server and the proxy of compose.yaml, and of every Node program.
-    ...['POSTGRES_PASSWORD', 'VALKEY_PASSWORD', 'NODE_ENV', 'NODE_EXTRA_CA_CERTS'],
+    // Of the database server and the proxy of compose.yaml, of every Node program, and of psql.
+    ...['POSTGRES_PASSWORD', 'VALKEY_PASSWORD', 'NODE_ENV', 'NODE_EXTRA_CA_CERTS', 'ON_ERROR_STOP'],
     ...serviceEnvironment.map((pair) => pair.split('=')[0] ?? ''),
   ])
   for (const text of [readText('deploy/tributary.service'), readGuide()]) {

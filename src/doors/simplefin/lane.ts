@@ -246,7 +246,7 @@ async function read(
         const rows = await stored.list(caller.userId)
         return new Set(rows.filter(({ status }) => status !== 'active').map(({ id }) => id))
       },
-      toRowTexts: (found, currency) => toRowTexts(found, zone, currency),
+      toRowTexts: (found, currencies) => toRowTexts(found, zone, currencies),
       caller,
       connections,
       accounts: query.accounts,

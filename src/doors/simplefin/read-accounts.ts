@@ -15,14 +15,14 @@ import { sumHoldings } from '#resources/sum-holdings.ts'
 import { ClientDisconnected } from '../client.ts'
 import { toApiError } from '../refusal.ts'
 import type { Problem } from './problems.ts'
-import { type DayText, parseAnswer, type RowTexts } from './row-texts.ts'
+import { type Currencies, type DayText, parseAnswer, type RowTexts } from './row-texts.ts'
 import type { DaysToRead } from './rows-window.ts'
 
 export interface ReadAccountsOptions {
   readonly gate: Pick<Gate, 'answerAgain'>
   /** The ids of connections that are not active, as they are now: a read may have found that out. */
   readonly listLost: () => Promise<ReadonlySet<string>>
-  readonly toRowTexts: (answer: Answer, currency: string) => RowTexts
+  readonly toRowTexts: (answer: Answer, currencies: Currencies) => RowTexts
   readonly caller: Caller
   /** Null: every connection. */
   readonly connections: ReadonlySet<string> | null
@@ -168,10 +168,10 @@ async function readBank(group: Group): Promise<AccountReading[]> {
       continue
     }
     // The account's own may have been taken for granted until a balance was read.
-    const shown = { ...account, currency: balance?.currency ?? account.currency }
-    const rows = days === null ? [] : await readRows(group, { ask, account: shown, days })
+    const shown = balance?.currency ?? account.currency
+    const rows = days === null ? [] : await readRows(group, { ask, account, days, shown })
     readings.push({
-      account: shown,
+      account: { ...account, currency: shown },
       connection,
       balance: { currentBalance, availableBalance },
       rows,
@@ -200,12 +200,14 @@ interface RowsToRead {
   readonly ask: Ask
   readonly account: Account
   readonly days: DaysToRead
+  /** The currency that the account is shown in. */
+  readonly shown: string
 }
 
 /** Every window of the account, as far as time and bounds allow. */
 async function readRows(
   group: Group,
-  { ask, account, days }: RowsToRead,
+  { ask, account, days, shown }: RowsToRead,
 ): Promise<readonly DayText[]> {
   const rows: DayText[] = []
   let count = 0
@@ -214,6 +216,7 @@ async function readRows(
     accountId: account.id,
     from: days.from,
     to: days.to,
+    include: 'currency',
   }
   const cut = (what: string) => group.problems.push({ kind: 'incomplete', account, what })
   for (let offset = 0, empty = 0; ; ) {
@@ -223,7 +226,7 @@ async function readRows(
     const asked = { ...query, limit: `${windowLimit}`, offset: `${offset}` }
     const found = await attempt(group, group.connection, () =>
       ask(operations.listTransactions, asked, (answer) =>
-        group.toRowTexts(answer, account.currency),
+        group.toRowTexts(answer, { stored: account.currency, shown }),
       ),
     )
     if (found === null) {
@@ -233,7 +236,7 @@ async function readRows(
     const { pagination } = found
     rows.push(...found.days)
     for (const currency of found.leftOut) {
-      cut(`its transactions in ${currency} are left out, because it is in ${account.currency}`)
+      cut(`its transactions in ${currency} are left out, because it is in ${shown}`)
     }
     count += found.rows
     if (!pagination.hasMore) return rows

@@ -16,6 +16,7 @@ import { makeRowTexts, type RowTexts } from './row-texts.ts'
 setFlagsFromString('--expose-gc')
 const collect: () => void = runInNewContext('gc')
 
+const nzd = { stored: 'NZD', shown: 'NZD' }
 const zone = 'Australia/Sydney'
 
 const makeRow = (id: string, date: string, description: string) =>
@@ -85,7 +86,7 @@ test('an answer from remembered windows has the bytes of one that is written row
       const cached = windows.map(makeCached)
       const read = () =>
         answer(
-          cached.map((one) => toRowTexts(one, zone, 'NZD')),
+          cached.map((one) => toRowTexts(one, zone, nzd)),
           start,
           end,
         )
@@ -105,15 +106,15 @@ test('an answer from remembered windows has the bytes of one that is written row
 test('the same cached bytes are translated once, other bytes and another zone anew', () => {
   const toRowTexts = makeRowTexts()
   const cached = oneRow()
-  const texts = toRowTexts(cached, zone, 'NZD')
-  assert.equal(toRowTexts({ ...cached }, zone, 'NZD'), texts)
-  assert.notEqual(toRowTexts(oneRow(), zone, 'NZD'), texts)
+  const texts = toRowTexts(cached, zone, nzd)
+  assert.equal(toRowTexts({ ...cached }, zone, nzd), texts)
+  assert.notEqual(toRowTexts(oneRow(), zone, nzd), texts)
   const posted = (zoneName: string) =>
-    toRowTexts(cached, zoneName, 'NZD').days.map((day) => day.posted)
+    toRowTexts(cached, zoneName, nzd).days.map((day) => day.posted)
   assert.deepEqual(posted('Pacific/Kiritimati'), [toMidday('2026-11-24', 'Pacific/Kiritimati')])
   assert.deepEqual(posted(zone), [toMidday('2026-11-24', zone)])
   const fresh = { ...oneRow(), cache: 'MISS' } as const
-  assert.notEqual(toRowTexts(fresh, zone, 'NZD'), toRowTexts(fresh, zone, 'NZD'))
+  assert.notEqual(toRowTexts(fresh, zone, nzd), toRowTexts(fresh, zone, nzd))
 })
 
 test('rows in another currency than the account is shown in are left out and named', () => {
@@ -121,37 +122,38 @@ test('rows in another currency than the account is shown in are left out and nam
   const own = makeRow('1', '2026-11-24', 'own')
   const yen = { ...makeRow('2', '2026-11-24', 'yen'), currency: 'JPY' }
   const cached = makeCached([own, yen])
-  const read = (currency: string) => {
-    const { days, leftOut, rows } = toRowTexts(cached, zone, currency)
+  const read = (shown: string, stored = 'NZD') => {
+    const { days, leftOut, rows } = toRowTexts(cached, zone, { stored, shown })
     const text = days.map((one) => Buffer.from(one.text).toString().slice(1)).join()
-    const shown = JSON.parse(`[${text}]`) as { id: string }[]
-    return { ids: shown.map(({ id }) => id), leftOut, rows }
+    const rowsShown = JSON.parse(`[${text}]`) as { id: string }[]
+    return { ids: rowsShown.map(({ id }) => id), leftOut, rows }
   }
   assert.deepEqual(read('NZD'), { ids: ['1'], leftOut: ['JPY'], rows: 2 })
-  assert.deepEqual(read('JPY'), { ids: ['1', '2'], leftOut: [], rows: 2 })
+  assert.deepEqual(read('JPY'), { ids: ['2'], leftOut: ['NZD'], rows: 2 })
+  assert.deepEqual(read('JPY', 'JPY'), { ids: ['1', '2'], leftOut: [], rows: 2 })
 })
 
 test('texts are kept up to a bound; those in use stay', () => {
   const toRowTexts = makeRowTexts(6000)
   const used = oneRow()
-  const first = toRowTexts(used, zone, 'NZD')
+  const first = toRowTexts(used, zone, nzd)
   const unused = oneRow()
-  const second = toRowTexts(unused, zone, 'NZD')
+  const second = toRowTexts(unused, zone, nzd)
   for (let count = 0; count < 10; count += 1) {
-    toRowTexts(oneRow(), zone, 'NZD')
-    assert.equal(toRowTexts(used, zone, 'NZD'), first)
+    toRowTexts(oneRow(), zone, nzd)
+    assert.equal(toRowTexts(used, zone, nzd), first)
   }
-  assert.notEqual(toRowTexts(unused, zone, 'NZD'), second)
+  assert.notEqual(toRowTexts(unused, zone, nzd), second)
 })
 
 test('a text is gone with the cached bytes that it was made from', async () => {
   const toRowTexts = makeRowTexts()
   const cached = oneRow()
-  const make = (answer: Answer) => new WeakRef(toRowTexts(answer, zone, 'NZD'))
+  const make = (answer: Answer) => new WeakRef(toRowTexts(answer, zone, nzd))
   const [held, dropped] = [make(cached), make(oneRow())]
   // What was just referred to is held until the end of the turn.
   await new Promise((resolve) => setImmediate(resolve))
   collect()
   assert.equal(dropped.deref(), undefined)
-  assert.equal(held.deref(), toRowTexts(cached, zone, 'NZD'))
+  assert.equal(held.deref(), toRowTexts(cached, zone, nzd))
 })

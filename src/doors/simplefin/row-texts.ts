@@ -1,6 +1,6 @@
 /**
  * Rows of one cached answer of `/v1/transactions` as text in the shape of SimpleFIN. The text is a function
- * of the answer's bytes, a zone and a currency alone, and is kept for as long as these bytes are cached, so
+ * of the answer's bytes, a zone and currencies alone, and is kept for as long as these bytes are cached, so
  * that a program that asks again costs no more for each row than REST does.
  */
 import type { Pagination, Transaction } from '#contract/resources.ts'
@@ -25,8 +25,14 @@ export interface RowTexts {
   readonly leftOut: readonly string[]
 }
 
-/** @param currency The one that the account is shown in. */
-export type ToRowTexts = (answer: Answer, zone: string, currency: string) => RowTexts
+export interface Currencies {
+  /** The account's own, in which every row is that names no other. */
+  readonly stored: string
+  /** The one that the account is shown in. */
+  readonly shown: string
+}
+
+export type ToRowTexts = (answer: Answer, zone: string, currencies: Currencies) => RowTexts
 
 /** The bound of all kept texts together. */
 const maxKeptBytes = 16 * 1024 * 1024
@@ -39,11 +45,11 @@ export function makeRowTexts(maxBytes = maxKeptBytes): ToRowTexts {
     maxBytes,
     ({ texts }) => sizeOf(texts),
   )
-  return ({ body, cache }, zone, currency) => {
+  return ({ body, cache }, zone, currencies) => {
     const known = kept.get(body)
-    const name = `${zone} ${currency}`
+    const name = `${zone} ${currencies.stored} ${currencies.shown}`
     if (known?.name === name) return known.texts
-    const texts = translate(body, zone, currency)
+    const texts = translate(body, zone, currencies)
     if (cache === 'HIT') kept.set(body, { name, texts })
     return texts
   }
@@ -52,10 +58,10 @@ export function makeRowTexts(maxBytes = maxKeptBytes): ToRowTexts {
 const sizeOf = ({ days }: RowTexts): number =>
   days.reduce((sum, { text }) => sum + text.byteLength + dayBytes, textBytes)
 
-function translate(body: Uint8Array, zone: string, shown: string): RowTexts {
+function translate(body: Uint8Array, zone: string, { stored, shown }: Currencies): RowTexts {
   const { data, pagination } = parseAnswer<{ data: Transaction[]; pagination: Pagination }>(body)
   const toMidday = makeMidday(zone)
-  const { own = [], other = [] } = Object.groupBy(data, ({ currency = shown }) =>
+  const { own = [], other = [] } = Object.groupBy(data, ({ currency = stored }) =>
     currency === shown ? 'own' : 'other',
   )
   const days = toRuns(own).map((rows) => {
@@ -71,7 +77,7 @@ function translate(body: Uint8Array, zone: string, shown: string): RowTexts {
   return {
     pagination,
     rows: data.length,
-    leftOut: [...new Set(other.flatMap(({ currency = [] }) => currency))].toSorted(),
+    leftOut: [...new Set(other.map(({ currency = stored }) => currency))].toSorted(),
     days: days.map((day) => {
       const start = end
       end += Buffer.byteLength(day.text)

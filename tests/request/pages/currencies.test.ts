@@ -63,7 +63,10 @@ test('a bank row in another currency says so, and is never summed or shown as th
   const all = await service.accounts(user)
   const account = all.find((one) => one.upstreamId === upstreamId) ?? assert.fail()
   const query = `connectionId=${account.connectionId}&accountId=${account.id}`
-  const { body } = await service.get(`/v1/transactions?${query}`, user)
+  const plain = await service.get(`/v1/transactions?${query}`, user)
+  assert(plain.body.data.every((row: object) => !('currency' in row)))
+  const { body } = await service.get(`/v1/transactions?${query}&include=currency`, user)
+  assert.equal((await service.get(`/v1/transactions?${query}&include=all`, user)).status, 400)
   const told = body.data.map((row: Record<string, string>) => [row.id, row.currency])
   assert.deepEqual(told, [
     ['a', 'USD'],
@@ -139,6 +142,32 @@ test('an account whose currency was not known when it was linked is shown in tha
     const { text } = await file(account, 'ofx')
     assert.match(text, new RegExp(`<CURDEF>${currency}\\b`))
   }
+})
+
+test('where the balance has another currency than the one stored, rows in the stored one are not taken for its', async () => {
+  const { service } = world
+  const { user, file, program } = await settle()
+  // What another test has read of the same bank counts no more.
+  service.clock.advance(24 * 3_600_000)
+  const banks = service.sandbox.enablebanking.people.foreign?.accounts ?? []
+  const bank = banks.find(({ currency }) => currency === 'XXX') ?? assert.fail()
+  const bookedAt = service.clock.now() - 2 * 86_400_000
+  bank.rows.length = 0
+  bank.rows.push({ id: 'sek', bookedAt, amount: '-44.44', description: 'CROWNS' })
+  bank.rows.push({ id: 'eur', bookedAt, amount: '-33.33', currency: 'EUR', description: 'HOTEL' })
+  await service.link(user, 'foreign', 'enablebanking')
+  for (const account of await service.accounts(user)) {
+    const { body } = await service.get(`/v1/balances?accountIds=${account.id}`, user)
+    if (account.currency !== 'EUR' || body.data[0].currency !== 'SEK') continue
+    const { shown, said } = await program(account)
+    const texts = shown.transactions.map(({ description }: { description: string }) => description)
+    assert.deepEqual(texts, ['CROWNS'])
+    assert.match(said.join(), /its transactions in EUR are left out, because it is in SEK/)
+    const ofx = await file(account, 'ofx')
+    assert.match(ofx.text, /A transaction is in EUR, and an OFX file has one currency, here SEK/)
+    return
+  }
+  assert.fail('no account of unknown currency')
 })
 
 test('earlier balances are not computed from rows and a balance that were read at other times', async () => {

@@ -8,7 +8,7 @@ import re
 import urllib.parse
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from ._errors import ListChanged, TributaryError
 from ._http import Http, ResponseInfo, Transport
@@ -122,10 +122,11 @@ class Transactions(_Lists):
         limit: int | None = None,
         offset: int | None = None,
         include_pending: bool | None = None,
+        include: Literal["currency"] | None = None,
         timeout: float | None = None,
     ) -> Page[Transaction]:
         query: dict[str, Any] = {"connectionId": connection_id, "accountId": account_id, "from": from_, "to": to}
-        query |= {"limit": limit, "offset": offset, "includePending": include_pending}
+        query |= {"limit": limit, "offset": offset, "includePending": include_pending, "include": include}
         return _paged(self._http, "/v1/transactions", query, Transaction.of, timeout)
 
 

@@ -258,7 +258,7 @@ class Transaction:
     amount: Decimal
     """Negative for debit, positive for credit. Exact decimal text: parse it as a decimal, never as a float."""
     currency: str | None = None
-    """Only where the amount is in another currency than the account's."""
+    """Only with `include=currency`, where the amount is in another currency than the account's."""
     direction: str
     """Matches the sign of amount."""
     category: str | None

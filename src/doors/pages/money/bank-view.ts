@@ -49,7 +49,7 @@ function renderPast(
   if (hasMore || truncated) return renderNone('not all rows of that time are here')
   if (!isOfOneTime) return renderNone('the balance and the rows were not read at the same time')
   const shown = balanceCurrency ?? account.currency
-  if (data.some(({ currency = shown }) => currency !== shown)) {
+  if (data.some(({ currency = account.currency }) => currency !== shown)) {
     return renderNone('some rows are in other currencies')
   }
   const balances = computeBalances(data, current, today.toString())

@@ -53,8 +53,16 @@ export async function makeFile(
   const { balance, at } = hasBalance
     ? await findBalance(reads, account, now)
     : { balance: null, at: now }
-  const shown = { ...toAccount(account), currency: balance?.currency ?? account.currency }
-  const subject = { account: shown, from, to, zone: reads.timezone, now, balanceAt: at }
+  const currency = balance?.currency ?? account.currency
+  const subject = {
+    account: toAccount(account),
+    currency,
+    from,
+    to,
+    zone: reads.timezone,
+    now,
+    balanceAt: at,
+  }
   const made = makeExporter(format, category, subject, csv)
   if (made === null) return null
   const rows = await readAll(reads, account, wanted)

@@ -57,6 +57,7 @@ export const toRowsAsked = (
     to,
     limit: `${limit}`,
     offset: offset === 0 ? null : `${offset}`,
+    include: category === 'banking' ? 'currency' : null,
   },
 })
 
