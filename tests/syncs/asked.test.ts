@@ -225,6 +225,8 @@ test('a caller whose run here was given to another process gets an error in time
   await running
 })
 
+const askedForMs = 400
+
 /** A sync that runs in another process. */
 async function runElsewhere(t: TestContext) {
   const { service, brokers } = await openMany(t, 1)
@@ -236,7 +238,7 @@ async function runElsewhere(t: TestContext) {
   assert.equal(claimed?.kind, 'claimed')
   const { runId } = claimed.sync
   const runs = makeRuns({ run: () => Promise.resolve({ kind: 'lost' }), onEnd: () => {} })
-  const askBriefly = makeSyncNow({ store, clock, runs, waitMs: 400, pollMs: 20 })
+  const askBriefly = makeSyncNow({ store, clock, runs, waitMs: askedForMs, pollMs: 20 })
   return { store, runId, ask: () => askBriefly(byOperator, id) }
 }
 
@@ -252,9 +254,20 @@ test('each caller who waited too long for a run of another process is told that 
 
 test('a caller who joined waits on when the time of the first one is over', async (t) => {
   const { ask, store, runId } = await runElsewhere(t)
+  const ends: AbortController[] = []
+  const timeout = AbortSignal.timeout.bind(AbortSignal)
+  // The time of these callers is over when the test says so.
+  t.mock.method(AbortSignal, 'timeout', (ms: number) => {
+    if (ms !== askedForMs) return timeout(ms)
+    const end = new AbortController()
+    ends.push(end)
+    return end.signal
+  })
   const first = assert.rejects(ask(), goesOn)
-  await sleep(200)
+  await until('the first one waits', () => ends.length === 1)
   const second = ask()
+  await until('the second one has joined', () => ends.length === 2)
+  ends[0]?.abort()
   await first
   const counts = { newCount: 3, updatedCount: 0, chunks: 1, rowsReadAt: null, ledgerFrom: null }
   const end = { outcome: { kind: 'succeeded', ...counts }, endedAt: 1, nextDueAt: 1 } as const
