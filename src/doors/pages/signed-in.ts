@@ -96,10 +96,10 @@ interface OnceAct {
 
 /**
  * A form that was refused or failed made nothing, so it may be sent again; what fails after the answer was
- * sent changes nothing of that.
+ * sent is only logged.
  */
 async function actOnce(
-  { signIns }: PagesContext,
+  { signIns, onFailure }: PagesContext,
   turn: FormTurn,
   { returnTo, act }: OnceAct,
 ): Promise<FastifyReply> {
@@ -108,6 +108,7 @@ async function actOnce(
   const ended = await signIns.carryOutOnce(sent, async () => {
     await act(turn).catch((error: unknown) => {
       if (!reply.sent) throw error
+      onFailure(error)
     })
   })
   return ended === undefined ? reply : reply.redirect(`${returnTo}?done=${ended}`, 303)
