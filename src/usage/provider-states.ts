@@ -39,7 +39,7 @@ export interface ProviderStatesOptions {
 
 const mostConnections = 500
 const mostLogins = 50
-/** So many breakers are asked at the same time. */
+/** This many breakers are asked at the same time. */
 const batch = 100
 
 /** Makes the reader. */

@@ -7,7 +7,7 @@ import { findShown } from './find-shown.ts'
 const keptBytes = 1024
 /** Characters that are searched for secrets. */
 const lookedAt = 3072
-/** So many of these are shown: a secret that begins among them also ends among those that are searched. */
+/** This many of these are shown: a secret that begins among them also ends among those that are searched. */
 const shownAt = 2048
 const mask = '[secret]'
 

@@ -47,7 +47,7 @@ const accountTypes: ReadonlyMap<string, AccountType> = new Map([
 
 /** Reading R24: digits beyond this in a balance are binary float noise. */
 const maxBalanceDigits = 6
-/** So many significant digits survive in a float; noise comes behind them. */
+/** This many significant digits survive in a float; noise comes behind them. */
 const exactFloatDigits = 15
 
 /** Groups the accounts of a token into connections: one per login at one institution. */

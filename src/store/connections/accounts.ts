@@ -106,7 +106,7 @@ async function endRenewal(tx: Db, id: ConnectionId): Promise<void> {
   await tx.updateTable('connections').set({ is_renewed: false }).where('id', '=', id).execute()
 }
 
-/** So many rows are one statement, since each statement takes a time of its own. */
+/** This many rows are one statement, since each statement takes a time of its own. */
 const insertBatch = 100
 
 /** Writes the differences; true when there were any. */

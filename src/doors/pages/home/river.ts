@@ -29,7 +29,7 @@ const rowHeight = 40
 const width = 100
 const widest = 22
 const mostRows = 8
-/** So many rows are left for the readers where there are many endpoints. */
+/** This many rows are left for the readers where there are many endpoints. */
 const leastReaders = 5
 /** A thin line answers to the pointer as one of this width. */
 const hoverWidth = 14

@@ -26,7 +26,7 @@ export interface MoneyOptions {
   readonly base: string
 }
 
-/** So many rows are rendered in one turn of the event loop: others must not wait for a long page. */
+/** This many rows are rendered in one turn of the event loop: others must not wait for a long page. */
 const rowsInTurn = 200
 
 export async function renderMoney(options: MoneyOptions): Promise<Html> {
