@@ -9,7 +9,7 @@ import type { DeliveryId, EndpointId } from '#kernel/ids.ts'
 import type { Db } from '../engine/tables.ts'
 
 const batchRows = 1000
-/** This many of an endpoint's deliveries are deleted with it in one statement. A user may have 20 endpoints. */
+/** This many of an endpoint's deliveries are deleted in one statement. A user may have 20 endpoints. */
 const deletedWithIt = 5000
 /** Ten million deliveries; what is left is deleted with the endpoint. */
 const maxBatches = 10_000
