@@ -3,7 +3,8 @@
  * each place, or a copy of a database that was migrated once. All are dropped at the end.
  */
 import { randomUUID } from 'node:crypto'
-import { Client } from 'pg'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Client, DatabaseError } from 'pg'
 import { openStore } from '#store/open-store.ts'
 import type { Place } from '#tests/contract/store/place.ts'
 import { keyA } from '#tests/contract/store/place.ts'
@@ -62,8 +63,18 @@ export async function makePostgresGround(): Promise<PostgresGround> {
   }
 }
 
+/** Only a superuser may end PostgreSQL's own vacuum of the database (42501): it ends by itself. */
 async function drop(server: string, database: string): Promise<void> {
-  await run(server, `drop database if exists ${database} with (force)`)
+  for (let tries = 0; ; tries += 1) {
+    try {
+      await run(server, `drop database if exists ${database} with (force)`)
+      return
+    } catch (error) {
+      const isVacuumed = error instanceof DatabaseError && error.code === '42501'
+      if (!isVacuumed || tries === 50) throw error
+      await sleep(100)
+    }
+  }
 }
 
 function inDatabase(server: string, database: string): string {
