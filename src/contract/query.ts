@@ -60,23 +60,27 @@ export const accountPages = pagesOf(50, 200)
 /** The page parameters of transactions and trades. */
 export const rowPages = pagesOf(200, 500)
 
-/** What an answer has beyond its plain form (reading R40). */
-export const included = z
-  .literal('freshness', 'must be freshness')
-  .meta({
-    description: '`freshness`: how fresh each kind of data is, and when the consent ends.',
-    schema: { type: 'string', pattern: '^freshness$' },
-  })
-  .optional()
+/** What an answer has beyond its plain form, where the caller asks for it by this name. */
+const includes = <Name extends string>(name: Name, description: string) =>
+  z
+    .literal(name, `must be ${name}`)
+    .meta({
+      description: `\`${name}\`: ${description}`,
+      schema: { type: 'string', pattern: `^${name}$` },
+    })
+    .optional()
+
+/** Reading R40. */
+export const included = includes(
+  'freshness',
+  'how fresh each kind of data is, and when the consent ends.',
+)
 
 /** The currency of rows that are not in their account's. */
-export const includedCurrency = z
-  .literal('currency', 'must be currency')
-  .meta({
-    description: "`currency`: rows in another currency than their account's name it.",
-    schema: { type: 'string', pattern: '^currency$' },
-  })
-  .optional()
+export const includedCurrency = includes(
+  'currency',
+  "rows in another currency than their account's name it.",
+)
 
 /** Pending rows among the posted ones (reading R39). */
 export const pendingSwitch = z

@@ -7,7 +7,7 @@ import type { AccountRow } from '#store/ports/accounts.ts'
 import type { Asked, OwnReads, Told } from './own-reads.ts'
 import type { Days } from './row-filter.ts'
 
-/** Rows are cached for so long; a balance for less. */
+/** Rows are cached for this long; a balance for less. */
 const longestCacheMs = listTransactions.cacheSeconds * 1000
 
 /** Rows of one page, as REST has them by default. */
@@ -119,7 +119,7 @@ const toRows = <Row>({ body, truncated }: Told<Omit<Rows<Row>, 'truncated'>>): R
   return { ...body, truncated }
 }
 
-/** By their ages where both are told; otherwise one from the cache and one from the provider are not. */
+/** By their ages where both are told. Otherwise a cached answer is not near one that was read now. */
 function isNear(rows: Told<unknown>, balance: Told<unknown>, now: Millis): boolean {
   const apart = Math.abs((rows.asOf ?? now) - (balance.asOf ?? now))
   const areDated = rows.asOf !== null && balance.asOf !== null
