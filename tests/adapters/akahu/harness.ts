@@ -3,20 +3,15 @@
  * it makes kept for inspection. Whoever asks for one closes it.
  */
 import assert from 'node:assert/strict'
-import type { Transaction } from '#contract/resources.ts'
 import { type AccountId, type ConnectionId, type LoginId, newId, upstreamId } from '#kernel/ids.ts'
 import { getZone, type Micros, parseInstant, toMicros } from '#kernel/time.ts'
 import { makeAkahu } from '#providers/akahu/index.ts'
-import { UpstreamError, type UpstreamFailure } from '#providers/failure.ts'
 import type {
   AccountRef,
   BankingAdapter,
-  CallContext,
   ConnectionRef,
   Login,
-  PageCursor,
   RowsQuery,
-  TransactionPage,
 } from '#providers/port.ts'
 import {
   type AkahuEmulator,
@@ -26,10 +21,10 @@ import {
 } from '#sandbox/akahu/emulator.ts'
 import { type AkahuAccount, type AkahuRow, loginOf } from '#sandbox/akahu/people.ts'
 
+export { call, failureOf, rowsOf, walk } from '../walk.ts'
+
 export const now = Date.parse('2026-11-20T21:15:00.000Z')
 const sydney = getZone('Australia/Sydney')
-export const call: CallContext = { signal: new AbortController().signal, priority: 'user' }
-const maxPages = 200
 
 export interface Ground extends AsyncDisposable {
   readonly akahu: AkahuEmulator
@@ -138,36 +133,6 @@ export function scopedQuery(
   }
 }
 
-/** The whole walk: every page, and the rows of the window as the resource would take them. */
-export async function walk(
-  adapter: BankingAdapter,
-  query: RowsQuery,
-): Promise<{ pages: TransactionPage[]; rows: Transaction[] }> {
-  const pages: TransactionPage[] = []
-  const rows: Transaction[] = []
-  let cursor: PageCursor | null = null
-  do {
-    assert.ok(pages.length < maxPages, 'the walk comes to an end')
-    const page: TransactionPage = await adapter.transactions.read(query, cursor, call)
-    pages.push(page)
-    rows.push(...rowsOf(page, query))
-    cursor = page.next
-  } while (cursor !== null)
-  return { pages, rows }
-}
-
-export function rowsOf(page: TransactionPage, { window }: RowsQuery): Transaction[] {
-  const rows: Transaction[] = []
-  for (let index = 0; index < page.length; index += 1) {
-    const head = page.head(index)
-    if (head === null) continue
-    if (window.from !== null && head.time < window.from) continue
-    if (window.to !== null && head.time > window.to) continue
-    rows.push(page.map(index))
-  }
-  return rows
-}
-
 /** A row that is like any other, for what a test is about. */
 export function makeRow(parts: Partial<AkahuRow> & Pick<AkahuRow, '_id'>): AkahuRow {
   const date = '2026-11-18T11:00:00.000Z'
@@ -180,17 +145,6 @@ export function makeRow(parts: Partial<AkahuRow> & Pick<AkahuRow, '_id'>): Akahu
     type: 'EFTPOS',
     ...parts,
   }
-}
-
-/** The failure with which a call ends; fails when it succeeds or ends otherwise. */
-export async function failureOf(work: Promise<unknown>): Promise<UpstreamFailure> {
-  try {
-    await work
-  } catch (error) {
-    if (error instanceof UpstreamError) return error.failure
-    throw error
-  }
-  return assert.fail('the call succeeded')
 }
 
 /** An account with the given rows only. */

@@ -4,7 +4,6 @@
  */
 import assert from 'node:assert/strict'
 import type { PersonPresent } from '#contract/actor.ts'
-import type { Transaction } from '#contract/resources.ts'
 import { openMemoryKv } from '#fast/memory.ts'
 import { type AccountId, type ConnectionId, type LoginId, newId, type UserId } from '#kernel/ids.ts'
 import { getZone, toMicros } from '#kernel/time.ts'
@@ -13,7 +12,6 @@ import type { Credentials, Identity } from '#providers/credentials.ts'
 import { makeDayWindows, makeMemoryCalls } from '#providers/day-windows.ts'
 import { enablebankingFacts } from '#providers/enablebanking/facts.ts'
 import { makeEnableBanking } from '#providers/enablebanking/index.ts'
-import { UpstreamError, type UpstreamFailure } from '#providers/failure.ts'
 import type { Linking, LinkingReturn } from '#providers/linking.ts'
 import type {
   AccountRef,
@@ -31,13 +29,14 @@ import {
   toSessionId,
 } from '#sandbox/enablebanking/index.ts'
 import type { BankAccount, BankPerson } from '#sandbox/enablebanking/people.ts'
+import { call } from '../walk.ts'
+
+export { background, call, failureOf, walk } from '../walk.ts'
 
 export const startOfTests = Date.parse('2026-11-20T21:15:00.000Z')
 export const dayMs = 86_400_000
 export const hourMs = 3_600_000
 export const helsinki = getZone('Europe/Helsinki')
-export const call: CallContext = { signal: new AbortController().signal, priority: 'user' }
-export const background: CallContext = { ...call, priority: 'background' }
 export const user = newId<UserId>()
 export const browser: PersonPresent = {
   address: '203.0.113.7',
@@ -275,39 +274,4 @@ export async function queryFor(
     zone: helsinki,
     ...parts,
   }
-}
-
-/** Every page, and the rows of the window as the resource would take them. */
-export async function walk(
-  adapter: BankingAdapter,
-  query: RowsQuery,
-  as: CallContext = call,
-): Promise<{ readonly pages: number; readonly rows: readonly Transaction[] }> {
-  const { from, to } = query.window
-  const rows: Transaction[] = []
-  let pages = 0
-  for (let cursor: string | null = null; ; ) {
-    const page = await adapter.transactions.read(query, cursor, as)
-    pages += 1
-    const open = adapter.transactions.open(query, cursor, page.body)
-    assert.equal(open.length, page.length)
-    for (let index = 0; index < page.length; index += 1) {
-      const head = open.head(index)
-      if (head === null || (from !== null && head.time < from) || (to !== null && head.time > to))
-        continue
-      assert.deepEqual(open.map(index), page.map(index))
-      rows.push(page.map(index))
-    }
-    if (page.next === null) return { pages, rows }
-    cursor = page.next
-  }
-}
-
-export async function failureOf(work: Promise<unknown>): Promise<UpstreamFailure> {
-  const error = await work.then(
-    () => assert.fail('it did not fail'),
-    (thrown: unknown) => thrown,
-  )
-  assert.ok(error instanceof UpstreamError, String(error))
-  return error.failure
 }

@@ -6,7 +6,6 @@
 import type { Transaction } from '#contract/resources.ts'
 import { type AccountId, type ConnectionId, type LoginId, newId, upstreamId } from '#kernel/ids.ts'
 import { getZone } from '#kernel/time.ts'
-import { UpstreamError, type UpstreamFailure } from '#providers/failure.ts'
 import { makeFiskil } from '#providers/fiskil/index.ts'
 import type {
   AccountRef,
@@ -23,6 +22,8 @@ import {
   fiskilDemoCredentials,
   startFiskilEmulator,
 } from '#sandbox/fiskil/index.ts'
+
+export { failureOf } from '../walk.ts'
 
 export interface Setting extends AsyncDisposable {
   readonly emulator: FiskilEmulator
@@ -145,15 +146,4 @@ export async function readAll(
     if (cursor === null) return { rows, pages }
   }
   throw new Error('the pages never end')
-}
-
-/** The failure that a promise ends in; throws when it ends well or otherwise. */
-export async function failureOf(promise: Promise<unknown>): Promise<UpstreamFailure> {
-  try {
-    await promise
-  } catch (error) {
-    if (error instanceof UpstreamError) return error.failure
-    throw error
-  }
-  throw new Error('it was expected to fail')
 }

@@ -3,7 +3,6 @@
  * reports it makes kept for inspection. Whoever asks for one closes it.
  */
 import assert from 'node:assert/strict'
-import type { Transaction } from '#contract/resources.ts'
 import { openMemoryKv } from '#fast/memory.ts'
 import {
   type AccountId,
@@ -16,15 +15,12 @@ import {
 import { getZone, toMicros } from '#kernel/time.ts'
 import { makeBudget } from '#providers/budget.ts'
 import { makeDayWindows, makeMemoryCalls } from '#providers/day-windows.ts'
-import { UpstreamError, type UpstreamFailure } from '#providers/failure.ts'
 import type {
   AccountRef,
   BankingAdapter,
-  CallContext,
   ConnectionRef,
   Login,
   RowsQuery,
-  TransactionPage,
 } from '#providers/port.ts'
 import { makeReadings } from '#providers/readings.ts'
 import { simplefinFacts } from '#providers/simplefin/facts.ts'
@@ -40,11 +36,11 @@ import type {
   SimplefinPerson,
 } from '#sandbox/simplefin/people.ts'
 
+export { background, call, failureOf, walk } from '../walk.ts'
+
 export const startOfTests = Date.parse('2026-11-20T21:15:00.000Z')
 export const dayMs = 86_400_000
 export const newYork = getZone('America/New_York')
-export const call: CallContext = { signal: new AbortController().signal, priority: 'user' }
-export const background: CallContext = { ...call, priority: 'background' }
 export const user = newId<UserId>()
 
 export interface Ground extends AsyncDisposable {
@@ -169,39 +165,4 @@ export function queryFor(ground: Ground, name: string, parts: Partial<RowsQuery>
     zone: newYork,
     ...parts,
   }
-}
-
-/** Every page, and the rows of the window as the resource would take them. */
-export async function walk(
-  adapter: BankingAdapter,
-  query: RowsQuery,
-  as: CallContext = call,
-): Promise<{ readonly pages: readonly TransactionPage[]; readonly rows: readonly Transaction[] }> {
-  const { from, to } = query.window
-  const pages: TransactionPage[] = []
-  const rows: Transaction[] = []
-  for (let cursor: string | null = null; ; ) {
-    const page = await adapter.transactions.read(query, cursor, as)
-    pages.push(page)
-    const open = adapter.transactions.open(query, cursor, page.body)
-    assert.equal(open.length, page.length)
-    for (let index = 0; index < page.length; index += 1) {
-      const head = open.head(index)
-      if (head === null || (from !== null && head.time < from) || (to !== null && head.time > to))
-        continue
-      assert.deepEqual(open.map(index), page.map(index))
-      rows.push(page.map(index))
-    }
-    if (page.next === null) return { pages, rows }
-    cursor = page.next
-  }
-}
-
-export async function failureOf(work: Promise<unknown>): Promise<UpstreamFailure> {
-  const error = await work.then(
-    () => assert.fail('it did not fail'),
-    (thrown: unknown) => thrown,
-  )
-  assert.ok(error instanceof UpstreamError, String(error))
-  return error.failure
 }

@@ -6,7 +6,6 @@ import { createHmac } from 'node:crypto'
 import { newId, upstreamId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
 import { getZone } from '#kernel/time.ts'
-import { UpstreamError, type UpstreamFailure } from '#providers/failure.ts'
 import type {
   AccountRef,
   BrokerageAdapter,
@@ -27,6 +26,8 @@ import {
   type SnapTradePerson,
   startSnapTradeEmulator,
 } from '#sandbox/snaptrade/index.ts'
+
+export { failureOf } from '../walk.ts'
 
 export const now = Date.parse('2026-11-20T03:15:00Z')
 
@@ -143,17 +144,6 @@ export async function readPages(
     at = page.next
   } while (at !== null && pages.length < 100)
   return pages
-}
-
-/** The failure a promise ends with; a promise that succeeds is the caller's surprise. */
-export async function failureOf(promise: Promise<unknown>): Promise<UpstreamFailure> {
-  try {
-    await promise
-  } catch (error) {
-    if (error instanceof UpstreamError) return error.failure
-    throw error
-  }
-  throw new Error('nothing failed')
 }
 
 /**

@@ -3,22 +3,17 @@
  * makes kept for inspection. Whoever asks for one closes it.
  */
 import assert from 'node:assert/strict'
-import type { Transaction } from '#contract/resources.ts'
 import { openMemoryKv } from '#fast/memory.ts'
 import { type AccountId, type ConnectionId, type LoginId, newId, upstreamId } from '#kernel/ids.ts'
 import { getZone, type Micros, parseInstant } from '#kernel/time.ts'
 import { type Budget, makeBudget } from '#providers/budget.ts'
-import { UpstreamError, type UpstreamFailure } from '#providers/failure.ts'
 import type {
   AccountRef,
   BalanceQuery,
   BankingAdapter,
-  CallContext,
   ConnectionRef,
   Login,
-  PageCursor,
   RowsQuery,
-  TransactionPage,
 } from '#providers/port.ts'
 import { upFacts } from '#providers/up/facts.ts'
 import { makeUp } from '#providers/up/index.ts'
@@ -27,12 +22,11 @@ import { startUpEmulator, toToken, type UpEmulator } from '#sandbox/up/index.ts'
 import type { UpAccount, UpPerson, UpRow } from '#sandbox/up/people.ts'
 import { makeRow } from '#sandbox/up/rows.ts'
 
+export { background, call, failureOf, rowsOf, walk } from '../walk.ts'
+
 export const startOfTests = Date.parse('2026-11-20T21:15:00.000Z')
 export const melbourne = getZone('Australia/Melbourne')
-export const call: CallContext = { signal: new AbortController().signal, priority: 'user' }
-export const background: CallContext = { ...call, priority: 'background' }
 export const always = { from: null, to: null }
-const maxPages = 200
 
 export interface Ground extends AsyncDisposable {
   readonly up: UpEmulator
@@ -159,36 +153,6 @@ export function scopedQuery(
   }
 }
 
-/** The whole walk: every page, and the rows of the window as the resource would take them. */
-export async function walk(
-  adapter: BankingAdapter,
-  query: RowsQuery,
-): Promise<{ pages: TransactionPage[]; rows: Transaction[] }> {
-  const pages: TransactionPage[] = []
-  const rows: Transaction[] = []
-  let cursor: PageCursor | null = null
-  do {
-    assert.ok(pages.length < maxPages, 'the walk comes to an end')
-    const page: TransactionPage = await adapter.transactions.read(query, cursor, call)
-    pages.push(page)
-    rows.push(...rowsOf(page, query))
-    cursor = page.next
-  } while (cursor !== null)
-  return { pages, rows }
-}
-
-export function rowsOf(page: TransactionPage, { window }: RowsQuery): Transaction[] {
-  const rows: Transaction[] = []
-  for (let index = 0; index < page.length; index += 1) {
-    const head = page.head(index)
-    if (head === null) continue
-    if (window.from !== null && head.time < window.from) continue
-    if (window.to !== null && head.time > window.to) continue
-    rows.push(page.map(index))
-  }
-  return rows
-}
-
 /** The account of a person with nothing else, with these rows only. */
 export function withRows(ground: Ground, rows: readonly (Partial<UpRow> & { id: string })[]) {
   const account = firstAccount(ground, 'mfa')
@@ -200,14 +164,3 @@ export function withRows(ground: Ground, rows: readonly (Partial<UpRow> & { id: 
 /** The query for that account. */
 export const plantedQuery = (ground: Ground, parts: Partial<RowsQuery> = {}) =>
   scopedQuery(ground, 'mfa', parts)
-
-/** The failure with which a call ends; fails when it succeeds or ends otherwise. */
-export async function failureOf(work: Promise<unknown>): Promise<UpstreamFailure> {
-  try {
-    await work
-  } catch (error) {
-    if (error instanceof UpstreamError) return error.failure
-    throw error
-  }
-  return assert.fail('the call succeeded')
-}
