@@ -51,33 +51,29 @@ function renderText(payload: Uint8Array): Html {
 ${isCut && html`<p>The first 64 KiB of ${payload.length.toLocaleString('en')} bytes are shown.</p>`}`
 }
 
-const emptyPairs = ['{}', '[]']
+/** A whole text, or one that ends with what is shown; a pair without content; or a mark. */
+const jsonParts = /"(?:[^"\\]|\\.?)*"?|\{\}|\[\]|[{}[\],:]/g
 
 /** Line ends between the parts, without parsing: numbers stay as they were sent. */
 function indent(json: string): string {
-  let [depth, isText, shown] = [0, false, '']
-  for (let at = 0; at < json.length; at += 1) {
-    const character = json.charAt(at)
-    if (isText) {
-      shown += character
-      if (character === '\\') {
-        at += 1
-        shown += json.charAt(at)
-      } else if (character === '"') isText = false
-    } else if (character === '"') {
-      isText = true
-      shown += character
-    } else if (emptyPairs.includes(json.slice(at, at + 2))) {
-      shown += json.slice(at, at + 2)
-      at += 1
-    } else if (character === '{' || character === '[') {
-      depth += 1
-      shown += `${character}\n${'  '.repeat(depth)}`
-    } else if (character === '}' || character === ']') {
-      depth = Math.max(0, depth - 1)
-      shown += `\n${'  '.repeat(depth)}${character}`
-    } else if (character === ',') shown += `,\n${'  '.repeat(depth)}`
-    else shown += character === ':' ? ': ' : character
-  }
-  return shown
+  let depth = 0
+  const startLine = () => `\n${'  '.repeat(depth)}`
+  return json.replace(jsonParts, (part) => {
+    switch (part) {
+      case '{':
+      case '[':
+        depth += 1
+        return part + startLine()
+      case '}':
+      case ']':
+        depth = Math.max(0, depth - 1)
+        return startLine() + part
+      case ',':
+        return part + startLine()
+      case ':':
+        return ': '
+      default:
+        return part
+    }
+  })
 }
