@@ -11,7 +11,7 @@ import { WebhookBody } from './control-bodies.ts'
 import { senderOf } from './emulator.ts'
 import { type AdoptedOptions, noteCommand } from './linked-connections.ts'
 import { findProviders, readProvider, runFaultControl } from './locate.ts'
-import { type SandboxProvider, sandboxProviders } from './magic-users.ts'
+import type { SandboxProvider } from './magic-users.ts'
 import type { Sandbox } from './start.ts'
 
 interface WebhookControlOptions extends AdoptedOptions {
@@ -26,7 +26,7 @@ const maxWaitMs = 5000
  */
 export async function awaitWebhooks(
   sandbox: Sandbox,
-  providers: readonly SandboxProvider[] = sandboxProviders,
+  providers: readonly SandboxProvider[],
 ): Promise<void> {
   const all = Promise.all(providers.map((provider) => senderOf(sandbox[provider])?.settled()))
   await Promise.race([all, sleep(maxWaitMs, undefined, { ref: false })])

@@ -117,7 +117,7 @@ export interface RateWindow {
  * A rolling minute of a key, all its users together, or of an account; `name` is the start of its headers.
  * `perMinute` null: switched off, no headers.
  */
-export function makeRateWindow(perMinute: number | null, name = 'X-RateLimit'): RateWindow {
+export function makeRateWindow(perMinute: number | null, name: string): RateWindow {
   const times: number[] = []
   return {
     count(nowMs) {
@@ -138,7 +138,7 @@ export function makeRateWindow(perMinute: number | null, name = 'X-RateLimit'): 
 }
 
 /** A window for each name, made when it is first used. */
-export function makeRateWindows(perMinute: number | null, name?: string) {
+export function makeRateWindows(perMinute: number | null, name: string) {
   const windows = new Map<string, RateWindow>()
   return (of: string): RateWindow => {
     const window = windows.get(of) ?? makeRateWindow(perMinute, name)

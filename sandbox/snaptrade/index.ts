@@ -66,7 +66,7 @@ export async function startSnapTradeEmulator(
   const webhooks = makeWebhooks({ clock, credentials, isSilent })
   const state: SnapTradeState = { people, sessions: new Map(), webhooks }
   const { rateLimitPerMinute = 250, accountLimitPerMinute = 10 } = options
-  const rateOf = makeRateWindows(rateLimitPerMinute)
+  const rateOf = makeRateWindows(rateLimitPerMinute, 'X-RateLimit')
   const accountRateOf = makeRateWindows(accountLimitPerMinute, 'X-RateLimit-Account')
   let count = 0
 

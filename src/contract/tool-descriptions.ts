@@ -36,7 +36,7 @@ export function listTools(hasExtraTools: boolean): readonly ToolOperation[] {
 }
 
 /** The listed tools, for any caller: each description says what a call needs, which the call checks. */
-export function describeTools(hasExtraTools = false): readonly ToolDescription[] {
+export function describeTools(hasExtraTools: boolean): readonly ToolDescription[] {
   return listTools(hasExtraTools).map((operation) => ({
     name: toolNameOf(operation),
     title: operation.title,

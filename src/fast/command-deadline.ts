@@ -34,11 +34,8 @@ interface Flying {
   isWatched: boolean
 }
 
-/** Commands that are not answered within `timeoutMs` are rejected; `now` in milliseconds. */
-export function makeCommandDeadline(
-  timeoutMs: number,
-  now: () => number = () => performance.now(),
-): CommandDeadline {
+/** Commands that are not answered within `timeoutMs` are rejected. */
+export function makeCommandDeadline(timeoutMs: number): CommandDeadline {
   const flying: Flying = {
     slots: new Array(firstSlots).fill(undefined),
     sentAt: new Float64Array(firstSlots),
@@ -52,7 +49,7 @@ export function makeCommandDeadline(
     dropSettled(flying)
     flying.isWatched = flying.count > 0
     if (!flying.isWatched) return
-    const leftMs = timeoutMs - (now() - (flying.sentAt[flying.first] ?? 0))
+    const leftMs = timeoutMs - (performance.now() - (flying.sentAt[flying.first] ?? 0))
     if (leftMs > 0) return void setTimeout(arm, Math.ceil(leftMs))
     // Timers run before sockets are read: after a pause of this process the answer may be waiting there. So
     // one poll phase passes before a command is called late, and another one as long as answers arrive.
@@ -67,7 +64,7 @@ export function makeCommandDeadline(
       setImmediate(() => judge(ended))
       return
     }
-    const sentBefore = now() - timeoutMs
+    const sentBefore = performance.now() - timeoutMs
     while (flying.count > 0 && (flying.sentAt[flying.first] ?? 0) <= sentBefore) {
       const late = flying.slots[flying.first]
       takeFirst(flying)
@@ -80,7 +77,7 @@ export function makeCommandDeadline(
     watch(command) {
       dropSettled(flying)
       if (command.isSettled) return
-      append(flying, command, now())
+      append(flying, command, performance.now())
       if (!flying.isWatched) arm()
     },
   }

@@ -4,24 +4,18 @@
  * that are missed close together therefore count as one stall, and only several stalls make Redis
  * unavailable.
  */
-export interface UnavailabilityRule {
-  /** Deadlines missed within this time of the first are one stall; equal to a command's deadline. */
-  readonly stallMs: number
-  /** Unavailable after this many stalls without an answer between them … */
-  readonly inARow: number
-  /** … or after this many stalls … */
-  readonly ofRecent: number
-  /** … within this time, even with answers between them. */
-  readonly recentMs: number
-}
 
 /** No answer for three quarters of a second, or half of the time in stalls over five seconds. */
-export const unavailabilityRule: UnavailabilityRule = {
+export const unavailabilityRule = {
+  /** Deadlines missed within this time of the first are one stall; equal to a command's deadline. */
   stallMs: 250,
+  /** Unavailable after this many stalls without an answer between them … */
   inARow: 3,
+  /** … or after this many stalls … */
   ofRecent: 10,
+  /** … within this time, even with answers between them. */
   recentMs: 5000,
-}
+} as const
 
 export interface Lateness {
   /**
@@ -34,8 +28,9 @@ export interface Lateness {
   reset(): void
 }
 
-/** Applies `rule`; it remembers no more stalls than the rule needs. */
-export function makeLateness(rule: UnavailabilityRule = unavailabilityRule): Lateness {
+/** Applies the rule; it remembers no more stalls than that needs. */
+export function makeLateness(): Lateness {
+  const rule = unavailabilityRule
   let unanswered = 0
   let stalls: number[] = []
 

@@ -18,12 +18,11 @@ interface RunLeaseOptions {
 export function holdRun(
   { syncs, clock, jobs }: RunLeaseOptions,
   { runId, leaseUntil }: ClaimedSync,
-  everyMs = renewEveryMs,
 ): HeldLease {
   return holdLease({
     clock,
     leaseMs: runLeaseMs,
-    everyMs,
+    everyMs: renewEveryMs,
     leaseUntil,
     isLostAtEnd: true,
     async renew(until) {

@@ -76,7 +76,7 @@ async function showProvider(
   context: PagesContext,
   turn: SignedInRequest,
   way: LinkingWay,
-  shown: Shown = {},
+  shown: Shown,
 ): Promise<FastifyReply> {
   const { reply, visit } = turn
   const list = await listChoices(context, turn, way, shown.country ?? null)
