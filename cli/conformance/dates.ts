@@ -1,4 +1,5 @@
 /** Checks of `from` and `to`: what is refused and how, and that rows are of the days that were asked for. */
+import { dayMs } from '#kernel/time.ts'
 import { expect, skip } from './check.ts'
 import { describe, errorOf, rowsOf, type ServerAnswer } from './exchange.ts'
 import {
@@ -12,7 +13,6 @@ import {
 const clause = 'R14'
 /** Dates are judged before the connection is looked for (reading R3): no account is needed. */
 const base = `/v1/transactions?connectionId=${nobodysId}&accountId=${nobodysId}`
-const dayMs = 86_400_000
 const toDay = (at: number) => new Date(at).toISOString().slice(0, 10)
 
 function expectDates(answer: ServerAnswer, fields: readonly string[]): void {

@@ -2,7 +2,7 @@
  * The people of the Akahu emulator as plain, mutable data: tests and the sandbox command add rows, flip a
  * login to INACTIVE, revoke a token or move an account by changing it. Who is in it is decided in `demo.ts`.
  */
-import { type Clock, getZone, toMicros } from '#kernel/time.ts'
+import { type Clock, dayMs, getZone, toMicros } from '#kernel/time.ts'
 import type { RowFaults } from '../row-faults.ts'
 import type { PersonalApp } from './personal-app.ts'
 
@@ -82,7 +82,6 @@ export interface AkahuPerson extends RowFaults {
 }
 
 export const newZealand = getZone('Pacific/Auckland')
-const msPerDay = 86_400_000
 /** After a longer pause only the last days are generated. */
 const maxDaysAtOnce = 4_000
 
@@ -93,10 +92,10 @@ export function todayIn(clock: Clock): string {
 
 /** Every day after `after` up to and including `until`, at most 4,000 of them. */
 function daysAfter(after: string, until: string): string[] {
-  const first = Date.parse(after) + msPerDay
+  const first = Date.parse(after) + dayMs
   const last = Date.parse(until)
   const days: string[] = []
-  for (let ms = Math.max(first, last - maxDaysAtOnce * msPerDay); ms <= last; ms += msPerDay) {
+  for (let ms = Math.max(first, last - maxDaysAtOnce * dayMs); ms <= last; ms += dayMs) {
     days.push(new Date(ms).toISOString().slice(0, 10))
   }
   return days

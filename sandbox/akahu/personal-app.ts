@@ -3,6 +3,7 @@
  * and without webhooks, for the accounts of one person. Its owner regenerates its tokens, switches
  * permissions off and limits the addresses that may use it.
  */
+import { hourMs } from '#kernel/time.ts'
 import type { EmulatorReply, EmulatorRequest } from '../emulator.ts'
 import { refusal } from './wire.ts'
 
@@ -19,8 +20,6 @@ export interface PersonalApp {
 }
 
 type Permission = 'me' | 'accounts' | 'transactions' | 'refresh'
-
-const hourMs = 3_600_000
 
 /** The tokens of the personal app of the person of this name. */
 export function toPersonalTokens(name: string) {

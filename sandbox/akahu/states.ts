@@ -2,7 +2,7 @@
  * The people of the Akahu emulator who each show one state: a login that needs its user, a slow or failing
  * bank, unusual rows and accounts. `magic-users.ts` of the sandbox says what each name shows.
  */
-import type { Clock } from '#kernel/time.ts'
+import { type Clock, dayMs } from '#kernel/time.ts'
 import type { RowFaults } from '../row-faults.ts'
 import { account, type Grow, institutions, person } from './factories.ts'
 import { type AkahuAccount, type AkahuPerson, bringUpToDate } from './people.ts'
@@ -26,14 +26,13 @@ export interface StateOptions {
 type Make = (key: string, options: StateOptions) => AkahuAccount[]
 
 const plain: Make = (key, { grow }) => oneBank(key, grow, everyday)
-const msPerDay = 86_400_000
 const daysAsleep = 12
 
 const lives = {
   expired(key, options) {
     const accounts = plain(key, options)
     // Rows from before the login broke are still served; later days are missing.
-    bringUpToDate(accounts, { now: () => options.clock.now() - daysAsleep * msPerDay })
+    bringUpToDate(accounts, { now: () => options.clock.now() - daysAsleep * dayMs })
     for (const one of accounts) one.status = 'INACTIVE'
     return accounts
   },

@@ -2,14 +2,13 @@
  * The paged transaction lists of the Akahu emulator: 100 rows a page, `start` exclusive, `end` inclusive,
  * opaque cursors that are valid for their own query only, and (if configured) empty pages in the middle.
  */
-import { type Micros, parseInstant, toIso, toMicros, toMillis } from '#kernel/time.ts'
+import { dayMs, type Micros, parseInstant, toIso, toMicros, toMillis } from '#kernel/time.ts'
 import type { EmulatorReply, EmulatorRequest } from '../emulator.ts'
 import type { AkahuAccount, AkahuPerson, AkahuRow } from './people.ts'
 import { itemsReply, numberToken, refusal } from './wire.ts'
 
 const pageSize = 100
 const defaultDays = 30
-const msPerDay = 86_400_000
 
 /** The content of a cursor, encoded as base64url: where to continue, and its query. */
 interface Position {
@@ -67,7 +66,7 @@ interface Range {
 function readRange(query: URLSearchParams, now: number): Range | null {
   const start = query.get('start')
   const end = query.get('end')
-  const after = start === null ? toMicros(now - defaultDays * msPerDay) : parseInstant(start)
+  const after = start === null ? toMicros(now - defaultDays * dayMs) : parseInstant(start)
   const until = end === null ? toMicros(now) : parseInstant(end)
   if (after === null || until === null) return null
   return { after: toText(after), until: toText(until), present: toText(toMicros(now)) }

@@ -4,7 +4,7 @@
  * after a minute, because Akahu's schedule is not documented.
  */
 import { generateKeyPairSync, type KeyObject, sign as makeSignature } from 'node:crypto'
-import type { Clock } from '#kernel/time.ts'
+import { type Clock, dayMs } from '#kernel/time.ts'
 import type { EmulatorReply, EmulatorRequest } from '../emulator.ts'
 import {
   makeWebhookSender,
@@ -70,7 +70,6 @@ export function tellAccount(
 const cancelled = 'WEBHOOK_CANCELLED'
 const maxHooks = 100
 const firstKeyId = 3
-const dayMs = 86_400_000
 
 interface HookState {
   readonly clock: Clock

@@ -2,6 +2,7 @@
  * Factories for the data of the Fiskil sandbox: persons, consents and accounts, with fields that are not
  * given generated from the seed. It does not decide who exists.
  */
+import { dayMs } from '#kernel/time.ts'
 import { defer } from '../defer.ts'
 import { makeRandom } from '../seed.ts'
 import { makeGrowth, type Recipe, recipes } from './rows.ts'
@@ -18,7 +19,6 @@ export interface PersonBase {
   readonly nowMs: number
 }
 
-const msPerDay = 86_400_000
 const eighteenMonths = 548
 
 /** A person without faults. Their bank data is generated at its first use. */
@@ -77,13 +77,13 @@ export function makeConsent(
   options: { readonly institutionId: string; readonly ageDays: number },
 ): SandboxConsent {
   // The age is drawn from the present day, not the present moment: a sandbox restarted today is the same one.
-  const createdAtMs = (dayNumber(base.nowMs) - options.ageDays) * msPerDay
+  const createdAtMs = (dayNumber(base.nowMs) - options.ageDays) * dayMs
   return {
     arrangementId: makeUuid(`${base.seed}:consent:${options.institutionId}`),
     institutionId: options.institutionId,
     active: true,
     createdAtMs,
-    expiresAtMs: createdAtMs + 365 * msPerDay,
+    expiresAtMs: createdAtMs + 365 * dayMs,
     terminationReason: '',
     permissions: ['accounts', 'balances', 'transactions'],
     synced: true,

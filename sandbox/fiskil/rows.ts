@@ -3,6 +3,7 @@
  * sandbox started tomorrow has the same history and one more day. Amounts are composed as text from whole
  * cents.
  */
+import { dayMs } from '#kernel/time.ts'
 import { makeRandom, type Random } from '../seed.ts'
 import { type Merchant, merchants, travelMerchants } from './merchants.ts'
 import type { SandboxRow } from './world.ts'
@@ -19,7 +20,6 @@ export interface RowSource {
   readonly recipe: Recipe
 }
 
-const msPerDay = 86_400_000
 const busyRowsPerDay = 8
 
 /** A function that generates the rows of a day for one account. */
@@ -68,8 +68,8 @@ export function purchases(day: Day, count: number, list: readonly Merchant[]): S
             category: category(shop.primary, shop.secondary),
           }),
     }
-    const executedMs = day.day * msPerDay + random.int(0, 86_399) * 1000
-    return makeRow(day, { executedMs, postedMs: executedMs + msPerDay, fields })
+    const executedMs = day.day * dayMs + random.int(0, 86_399) * 1000
+    return makeRow(day, { executedMs, postedMs: executedMs + dayMs, fields })
   })
 }
 
@@ -223,7 +223,7 @@ function repayment(day: Day): SandboxRow[] {
 
 /** A row that posts at the moment it is made. */
 export function instantRow(day: Day, fields: Record<string, unknown>): SandboxRow {
-  const ms = day.day * msPerDay + day.random.int(0, 86_399) * 1000
+  const ms = day.day * dayMs + day.random.int(0, 86_399) * 1000
   return makeRow(day, { executedMs: ms, postedMs: ms, fields })
 }
 
@@ -280,5 +280,5 @@ function stamp(ms: number): string {
 }
 
 function isoDay(day: number): string {
-  return new Date(day * msPerDay).toISOString().slice(0, 10)
+  return new Date(day * dayMs).toISOString().slice(0, 10)
 }

@@ -2,10 +2,10 @@
  * Rows for the people who show one state: amounts in foreign currencies, purchases that stay
  * pending for hours, duplicates, and invalid rows.
  */
+import { dayMs } from '#kernel/time.ts'
 import { merchants, travelMerchants } from './merchants.ts'
 import { instantRow, makeRow, money, purchases, type Recipe } from './rows.ts'
 
-const msPerDay = 86_400_000
 const msPerHour = 3_600_000
 
 /** A purchase abroad a day, in the account's currency. */
@@ -42,7 +42,7 @@ const hoursUntilPosted = 3
 export const pendingThenBooked: Recipe = (day) =>
   Array.from({ length: 12 }, (_, index) => {
     const shop = day.random.pick(merchants)
-    const executedMs = day.day * msPerDay + index * 2 * msPerHour
+    const executedMs = day.day * dayMs + index * 2 * msPerHour
     return makeRow(day, {
       executedMs,
       postedMs: executedMs + hoursUntilPosted * msPerHour,
@@ -58,7 +58,7 @@ export const pendingThenBooked: Recipe = (day) =>
 /** Two purchases that differ by their id alone, every third day. */
 export const identical: Recipe = (day) => {
   if (day.day % 3 !== 0) return []
-  const executedMs = day.day * msPerDay + 8 * msPerHour
+  const executedMs = day.day * dayMs + 8 * msPerHour
   const fields = { amount: '-4.50', type: 'PAYMENT', description: 'SECOND CRACK COFFEE' }
   const one = () => makeRow(day, { executedMs, postedMs: executedMs, fields })
   return [one(), one()]

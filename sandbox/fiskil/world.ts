@@ -2,6 +2,7 @@
  * The data behind the Fiskil emulator: end users, their consents, accounts and rows, as plain data that tests
  * and sandbox commands may change at any time. It knows neither HTTP nor how rows are generated.
  */
+import { dayMs } from '#kernel/time.ts'
 import type { EmulatorReply } from '../emulator.ts'
 import type { RowFaults } from '../row-faults.ts'
 
@@ -59,13 +60,12 @@ export interface SandboxInstitution {
   name: string
   logo: string
   industry: 'banking' | 'energy'
-  /** Of connections to it. */
+  /** The state of connections to it. */
   health: 'HEALTHY' | 'DEGRADED' | 'OUTAGE'
   /** False: listed, but it takes no consents now. */
   isAccessible?: false
 }
 
-const msPerDay = 86_400_000
 const maxGrowthDays = 4_000
 
 export const institutions: readonly SandboxInstitution[] = [
@@ -93,7 +93,7 @@ export function isAccessible({ industry, isAccessible: open }: SandboxInstitutio
 
 /** The days since the epoch, in UTC. */
 export function dayNumber(ms: number): number {
-  return Math.floor(ms / msPerDay)
+  return Math.floor(ms / dayMs)
 }
 
 /** Generates the days that have passed since the last use of the account. */

@@ -4,7 +4,7 @@
  * exact text.
  */
 import { type Decimal, fromScaled, multiply, negate, roundHalfEven } from '#kernel/decimal.ts'
-import { addDays } from '#kernel/time.ts'
+import { addDays, dayMs } from '#kernel/time.ts'
 import { makeRandom, type Random } from '../seed.ts'
 import { makeUuid, options, securities } from './securities.ts'
 import type { Activity, Security } from './shapes.ts'
@@ -35,13 +35,11 @@ interface Day {
   readonly currency: string
 }
 
-const msPerDay = 86_400_000
-
 /** All rows of one account, newest first, none in the future. */
 export function makeActivities(plan: RowsPlan): Activity[] {
   const rows: Activity[] = []
   const today = new Date(plan.nowMs).toISOString().slice(0, 10)
-  const todayNumber = Math.floor(plan.nowMs / msPerDay)
+  const todayNumber = Math.floor(plan.nowMs / dayMs)
   for (let back = 0; back <= plan.days; back += 1) {
     const day = addDays(today, -back)
     const made = makeDay(plan, day, todayNumber - back)

@@ -1,13 +1,11 @@
 /** The limit of the Up emulator: so many requests in each hour of the clock, for each token. */
-import type { Clock } from '#kernel/time.ts'
+import { type Clock, hourMs } from '#kernel/time.ts'
 
 export interface HourlyLimit {
   readonly perHour: number
   /** Counts a request; `left` is negative when it is one too many. */
   count(customer: string): { readonly left: number; readonly headers: Record<string, string> }
 }
-
-const hourMs = 3_600_000
 
 export function makeHourlyLimit(perHour: number, clock: Clock): HourlyLimit {
   let hour = -1

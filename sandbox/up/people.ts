@@ -2,7 +2,7 @@
  * The people of the Up emulator as plain, mutable data: tests and the sandbox commands add rows, end a token
  * or close an account by changing it. Who is in it is decided in `demo.ts`.
  */
-import { type Clock, getZone, toMicros } from '#kernel/time.ts'
+import { type Clock, dayMs, getZone, toMicros } from '#kernel/time.ts'
 import type { RowFaults } from '../row-faults.ts'
 
 export interface UpRow {
@@ -73,7 +73,6 @@ export interface UpPerson extends RowFaults {
 export type UpPeople = Record<string, UpPerson>
 
 export const melbourne = getZone('Australia/Melbourne')
-const msPerDay = 86_400_000
 /** After a longer pause only the last days are generated. */
 const maxDaysAtOnce = 4_000
 
@@ -100,9 +99,9 @@ export function bringUpToDate(accounts: readonly UpAccount[], clock: Clock): voi
 
 function daysAfter(after: string, until: string): string[] {
   const last = Date.parse(until)
-  const first = Math.max(Date.parse(after) + msPerDay, last - maxDaysAtOnce * msPerDay)
+  const first = Math.max(Date.parse(after) + dayMs, last - maxDaysAtOnce * dayMs)
   const days: string[] = []
-  for (let ms = first; ms <= last; ms += msPerDay) {
+  for (let ms = first; ms <= last; ms += dayMs) {
     days.push(new Date(ms).toISOString().slice(0, 10))
   }
   return days

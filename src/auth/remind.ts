@@ -2,6 +2,7 @@
 import type { By, Operator } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
 import type { UserId } from '#kernel/ids.ts'
+import { dayMs } from '#kernel/time.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { Store } from '#store/ports/store.ts'
 import type { AuthActionOptions } from './action-options.ts'
@@ -15,8 +16,6 @@ export interface Reminder {
 
 /** @throws ApiError `user_not_found` */
 export type Remind = (by: By<Operator>, userId: UserId) => Promise<Reminder>
-
-const dayMs = 86_400_000
 
 export function makeRemind({
   store,

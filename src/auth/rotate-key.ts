@@ -8,11 +8,11 @@ import { type By, mayActFor } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
 import { parseInput } from '#contract/input.ts'
 import type { KeyId } from '#kernel/ids.ts'
+import { hourMs } from '#kernel/time.ts'
 import type { KeyRow } from '#store/ports/keys.ts'
 import type { AuthActionOptions } from './action-options.ts'
 import { mintKey } from './keys.ts'
 
-const hourMs = 3_600_000
 const maxOverlapHours = 720
 const overlap = `must be a whole number of hours from 0 to ${maxOverlapHours}`
 

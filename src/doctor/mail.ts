@@ -1,5 +1,5 @@
 /** Whether there is a mail server, whether it takes us, and whether mails wait longer than retries last. */
-import type { Clock } from '#kernel/time.ts'
+import { type Clock, minuteMs } from '#kernel/time.ts'
 import type { Store } from '#store/ports/store.ts'
 import { type Check, type Finding, fault, ok, warning } from './finding.ts'
 
@@ -23,7 +23,6 @@ interface Options {
 export const mailRemedy =
   'See that the server of SMTP_URL is reachable from here and answers (docs/operations/incidents.md, Mail is not sent)'
 
-const minuteMs = 60_000
 /** A mail whose first attempts failed for a passing reason has been sent by then. */
 const lateMs = 60 * minuteMs
 

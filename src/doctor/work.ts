@@ -2,7 +2,7 @@
  * Syncs and deliveries: whether due work is claimed, and whether a lease is held for longer than work can
  * last. Other processes may do the work, so the store is queried instead of this process.
  */
-import type { Clock } from '#kernel/time.ts'
+import { type Clock, hourMs, minuteMs } from '#kernel/time.ts'
 import type { StuckLease } from '#store/ports/inspector.ts'
 import type { Store } from '#store/ports/store.ts'
 import type { Installation } from './configuration.ts'
@@ -14,8 +14,6 @@ export interface WorkOptions {
   readonly installation: Installation
 }
 
-const minuteMs = 60_000
-const hourMs = 60 * minuteMs
 /** A worker claims due work within seconds, unless it is busy. */
 const lateMs = 10 * minuteMs
 

@@ -32,7 +32,7 @@ export const systemClock: Clock = { now: () => Date.now() }
 /** The clocks of processes may differ by this much. */
 export const clockDriftMs = 300_000
 
-const msPerDay = 86_400_000
+export const [minuteMs, hourMs, dayMs] = [60_000, 3_600_000, 86_400_000] as const
 
 const dayPattern = /^(\d{4})-(\d{2})-(\d{2})$/
 
@@ -225,7 +225,7 @@ function makeZone(id: string): Zone {
     const known = days.get(number)
     if (known !== undefined) return known
     if (days.size >= 8192) days.clear()
-    const text = new Date(number * msPerDay).toISOString().slice(0, 10)
+    const text = new Date(number * dayMs).toISOString().slice(0, 10)
     days.set(number, text)
     return text
   }
@@ -247,7 +247,7 @@ function makeZone(id: string): Zone {
     dayOf(instant) {
       const ms = toMillis(instant)
       if (ms < from || ms >= until) learn(ms)
-      return dayText(Math.floor((ms + offsetMs) / msPerDay))
+      return dayText(Math.floor((ms + offsetMs) / dayMs))
     },
     startOfDay,
     endOfDay: (day) => addMicros(startOfDay(addDays(day, 1)), -1),

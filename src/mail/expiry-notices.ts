@@ -4,11 +4,10 @@
  */
 import { visitExpiring } from '#jobs/expiring.ts'
 import type { PeriodicTask } from '#jobs/periodic.ts'
-import type { Clock } from '#kernel/time.ts'
+import { type Clock, dayMs } from '#kernel/time.ts'
 import type { ExpiringConnection } from '#store/ports/connections.ts'
 import type { Store } from '#store/ports/store.ts'
 
-const dayMs = 86_400_000
 const [early, late] = [14, 3] as const
 
 export function makeExpiryNotices(options: {

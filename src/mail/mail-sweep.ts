@@ -1,14 +1,13 @@
 /** Deletes the rows of mails that are done, and of links that expired, some time later, in small batches. */
 import { runInBatches } from '#jobs/batches.ts'
 import type { PeriodicTask } from '#jobs/periodic.ts'
-import type { Clock } from '#kernel/time.ts'
+import { type Clock, dayMs } from '#kernel/time.ts'
 import type { Store } from '#store/ports/store.ts'
 import { longestMailWaitMs } from './worker.ts'
 
-const dayMs = 86_400_000
 /** Longer than any matter could be reported a second time. */
 const mailsKeptMs = 90 * dayMs
-/** Until then the page of a link says why it is of no use any more. */
+/** Until then the page of a link says why it no longer works. */
 const tokensKeptMs = 30 * dayMs
 const batch = 500
 const maxBatches = 100

@@ -5,7 +5,7 @@
  * is sent no more often than it may be tried.
  */
 import type { PeriodicTask } from '#jobs/periodic.ts'
-import type { Clock } from '#kernel/time.ts'
+import { type Clock, hourMs, minuteMs } from '#kernel/time.ts'
 import type { MailKind } from '#store/mail-matter.ts'
 import type { ClaimedMail } from '#store/ports/mails.ts'
 import type { Store } from '#store/ports/store.ts'
@@ -46,8 +46,6 @@ const maxRounds = 500
 /** An attempt that is under way at a stop may end within this. */
 const graceMs = 10_000
 
-const minuteMs = 60_000
-const hourMs = 60 * minuteMs
 /** After each failed attempt; after the last of them, about a day in all, the mail is given up. */
 const waits: readonly number[] = [
   minuteMs,

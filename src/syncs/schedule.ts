@@ -4,12 +4,8 @@
  */
 
 import { maxRetryAfterSeconds } from '#kernel/retry-after.ts'
-import { clockDriftMs, type Millis } from '#kernel/time.ts'
+import { clockDriftMs, dayMs, hourMs, type Millis, minuteMs } from '#kernel/time.ts'
 import type { SyncReason } from '#store/ports/syncs.ts'
-
-const minuteMs = 60_000
-const hourMs = 60 * minuteMs
-const dayMs = 24 * hourMs
 
 /**
  * Reading R34a: the look-back of a first sync, and the minimum of later ones unless the provider's facts name

@@ -16,7 +16,7 @@ import {
 } from '#contract/usage.ts'
 import type { PeriodicTask } from '#jobs/periodic.ts'
 import type { UserId } from '#kernel/ids.ts'
-import { type Clock, getZone, toMicros, toMillis } from '#kernel/time.ts'
+import { type Clock, dayMs, getZone, toMicros, toMillis } from '#kernel/time.ts'
 import {
   maxUsageReaders,
   otherReaders,
@@ -52,7 +52,6 @@ export interface UsageCounts {
 const defaultMaxTallies = 20_000
 const flushEveryMs = 10_000
 const batchRows = 500
-const msPerDay = 86_400_000
 
 /** The counts of one user on one day. */
 interface Tally {
@@ -163,7 +162,7 @@ function add(counts: Uint32Array, slot: number, requests: number): void {
 function open(memory: Memory, { userId, timezone }: Caller, now: number): Tally {
   const zone = getZone(timezone)
   const text = zone.dayOf(toMicros(now))
-  const day = Math.round(Date.parse(text) / msPerDay)
+  const day = Math.round(Date.parse(text) / dayMs)
   const known = memory.current.get(userId)
   if (known !== undefined) {
     forget(memory, known)

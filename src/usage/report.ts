@@ -5,7 +5,7 @@
 import { timezoneOf } from '#auth/caller.ts'
 import type { UsageDoor, UsageOperation, UsageResult } from '#contract/usage.ts'
 import type { UserId } from '#kernel/ids.ts'
-import { addDays, type Clock, getZone, toMicros } from '#kernel/time.ts'
+import { addDays, type Clock, dayMs, getZone, toMicros } from '#kernel/time.ts'
 import type { UsageCount, UsageStore } from '#store/ports/usage.ts'
 import { type NamedReader, nameReaders, type ReaderNames } from './readers.ts'
 
@@ -53,8 +53,6 @@ export interface UsageReportOptions {
   /** The counts could not be written; the report is then up to ten seconds behind, or more. */
   readonly onFailure: (error: unknown) => void
 }
-
-const msPerDay = 86_400_000
 
 /** Makes the reader. Requests of other processes are in it ten seconds later. */
 export function makeReadUsage({
@@ -113,7 +111,7 @@ function toReaders(readers: Awaited<ReturnType<typeof nameReaders>>): UsageRepor
 
 const mostFirst = (one: Counted, other: Counted) => other.requests - one.requests
 
-const toNumber = (day: string) => Math.round(Date.parse(day) / msPerDay)
+const toNumber = (day: string) => Math.round(Date.parse(day) / dayMs)
 
 const none = {
   HIT: 0,

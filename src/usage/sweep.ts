@@ -1,7 +1,7 @@
 /** Deletes old counts in small statements: of requests after ninety days, of calls to providers after two. */
 import { runInBatches } from '#jobs/batches.ts'
 import type { PeriodicTask } from '#jobs/periodic.ts'
-import type { Clock } from '#kernel/time.ts'
+import { type Clock, dayMs } from '#kernel/time.ts'
 import type { Store } from '#store/ports/store.ts'
 
 /** Pages and the admin API show no day before. */
@@ -9,7 +9,6 @@ export const usageDaysKept = 90
 
 const batchRows = 500
 const maxBatches = 400
-const msPerDay = 86_400_000
 /** The longest window of a budget is one day. */
 const callDaysKept = 2
 
@@ -24,9 +23,9 @@ export function makeUsageSweep(
     firstRun: 'after_wait',
     async run(stop) {
       // The day of a user may be one behind that of UTC.
-      const oldest = Math.floor(clock.now() / msPerDay) - usageDaysKept - 1
+      const oldest = Math.floor(clock.now() / dayMs) - usageDaysKept - 1
       await runInBatches(() => usage.sweep(oldest, batchRows), { maxBatches, stop })
-      const before = clock.now() - callDaysKept * msPerDay
+      const before = clock.now() - callDaysKept * dayMs
       await runInBatches(() => providerCalls.sweep(before, batchRows), { maxBatches, stop })
     },
   }

@@ -6,6 +6,7 @@
 import type { By } from '#contract/actor.ts'
 import { parseInput } from '#contract/input.ts'
 import type { EndpointId } from '#kernel/ids.ts'
+import { hourMs } from '#kernel/time.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
 import type { StoreRows } from '#store/ports/store.ts'
 import { RotateInput } from './endpoint-input.ts'
@@ -13,8 +14,6 @@ import { type EndpointOptions, findOwnEndpoint } from './endpoint-options.ts'
 import { wellAgain } from './health.ts'
 import { endLedgerIfUnused } from './own-ledger.ts'
 import { mintSecret } from './sign.ts'
-
-const hourMs = 3_600_000
 
 /** @throws ApiError `invalid_params`, `webhook_not_found`. */
 export type RotateEndpoint = (

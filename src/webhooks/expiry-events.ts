@@ -6,11 +6,9 @@
 import { type ExpiryDays, expiryDays } from '#contract/events.ts'
 import { visitExpiring } from '#jobs/expiring.ts'
 import type { PeriodicTask } from '#jobs/periodic.ts'
-import type { Clock, Millis } from '#kernel/time.ts'
+import { type Clock, dayMs, type Millis } from '#kernel/time.ts'
 import type { ExpiringRow } from '#store/ports/connection-events.ts'
 import type { Store } from '#store/ports/store.ts'
-
-const dayMs = 86_400_000
 
 /** The hourly task that announces the consents which end soon. */
 export function makeExpiryEvents(options: {

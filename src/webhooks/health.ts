@@ -2,7 +2,7 @@
  * The health of an endpoint, from its attempts alone: healthy, degraded after a failure, paused after five in
  * a row, disabled after five days with failures only or after a 410 (docs/events.md, Health). Pure.
  */
-import type { Millis } from '#kernel/time.ts'
+import { dayMs, type Millis } from '#kernel/time.ts'
 import { unreachable } from '#kernel/unreachable.ts'
 import type { EndpointRow, HealthChange } from '#store/ports/endpoints.ts'
 
@@ -10,7 +10,6 @@ import type { EndpointRow, HealthChange } from '#store/ports/endpoints.ts'
 export type HealthSignal = 'succeeded' | 'failed' | 'answered' | 'gone'
 
 export const failuresUntilPaused = 5
-const msPerDay = 86_400_000
 /** After this many days with failures only the owner is warned; after the last the endpoint is disabled. */
 export const warningDays = [1, 3, 5] as const
 const daysUntilDisabled = 5
@@ -45,7 +44,7 @@ function failed(now: HealthChange, at: number): HealthChange {
   const failures = now.failures + 1
   // When the clock was set back, the duration of failures must not become negative.
   const failingSince = Math.min(now.failingSince ?? at, at)
-  const days = (at - failingSince) / msPerDay
+  const days = (at - failingSince) / dayMs
   const isPaused = failures >= failuresUntilPaused
   // A single failure long after another one, or a clock that jumped, must not disable the endpoint.
   const isDisabled = isPaused && days >= daysUntilDisabled

@@ -4,11 +4,10 @@
  */
 import { runInBatches } from '#jobs/batches.ts'
 import type { PeriodicTask } from '#jobs/periodic.ts'
-import type { Clock } from '#kernel/time.ts'
+import { type Clock, hourMs } from '#kernel/time.ts'
 import type { EventStore } from '#store/ports/events.ts'
 import type { WebhooksReport } from './options.ts'
 
-const hourMs = 3_600_000
 /**
  * Without retention a payload is destroyed on delivery, which for a consumer is its acknowledgement; one that
  * never acknowledges has this time.

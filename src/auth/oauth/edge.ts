@@ -7,6 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { ApiError } from '#contract/errors.ts'
 import { maxBodyBytes } from '#contract/limits.ts'
 import type { WindowStore } from '#fast/port.ts'
+import { minuteMs } from '#kernel/time.ts'
 import {
   guardHeaders,
   type OAuthRefusal,
@@ -70,8 +71,6 @@ export function ownsRequest(method: string | undefined, path: string): boolean {
       return false
   }
 }
-
-const minuteMs = 60_000
 
 /** Makes the handler of these requests; it answers every request that it is given. */
 export function makeEdge(options: EdgeOptions) {

@@ -11,12 +11,10 @@ import { comparableEmails, maxEmailLength } from '#contract/email.ts'
 import type { WindowStore } from '#fast/port.ts'
 import { toAddressGroup } from '#kernel/addresses.ts'
 import type { UserId } from '#kernel/ids.ts'
+import { dayMs, hourMs, minuteMs } from '#kernel/time.ts'
 
-const minuteMs = 60_000
-const dayMs = 86_400_000
 const freeFailures = 10
 const failuresPerDay = 100
-const hourMs = 3_600_000
 /** Mails of one kind to one address: as many as one account may ask for (single-use.ts). */
 const mailsPerHour = 5
 /**

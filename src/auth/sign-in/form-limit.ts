@@ -5,9 +5,8 @@
 
 import type { WindowStore } from '#fast/port.ts'
 import type { UserId } from '#kernel/ids.ts'
+import { dayMs, minuteMs } from '#kernel/time.ts'
 
-const minuteMs = 60_000
-const dayMs = 86_400_000
 /** Far beyond what a person or their script needs. */
 export const formLimits = { perMinute: 300, perDay: 5000 } as const
 

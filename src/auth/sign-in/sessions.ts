@@ -8,14 +8,13 @@ import { addressOf, type By, mayActFor } from '#contract/actor.ts'
 import { signedIn, signedOut, usedRecoveryCode } from '#contract/audit.ts'
 import type { SessionId, UserId } from '#kernel/ids.ts'
 import type { Secret } from '#kernel/secret.ts'
-import type { Clock } from '#kernel/time.ts'
+import { type Clock, dayMs } from '#kernel/time.ts'
 import type { SessionRow } from '#store/ports/sessions.ts'
 import type { Store, StoreRows } from '#store/ports/store.ts'
 import { isFreshSignIn } from '../fresh-sign-in.ts'
 import { consumeCode, type RightCode } from './check-code.ts'
 import { makeOwnSessions, type OwnSessions, toAgentText } from './own-sessions.ts'
 
-const dayMs = 86_400_000
 const idleMs = 14 * dayMs
 const absoluteMs = 30 * dayMs
 /** The last visit is written at most this often. */

@@ -4,14 +4,13 @@
  */
 import { runInBatches } from '#jobs/batches.ts'
 import type { PeriodicTask } from '#jobs/periodic.ts'
-import type { Clock } from '#kernel/time.ts'
+import { type Clock, dayMs } from '#kernel/time.ts'
 import type { Store } from '#store/ports/store.ts'
 import type { Sessions } from './sessions.ts'
 
 /** Batches per run, each bounded by the store. */
 const maxBatches = 100
 
-const dayMs = 86_400_000
 const auditBatch = 1000
 
 /**

@@ -5,12 +5,12 @@
  */
 import { hash } from 'node:crypto'
 import type { UserId } from '#kernel/ids.ts'
-import type { Clock, Millis } from '#kernel/time.ts'
+import { type Clock, dayMs, hourMs, type Millis } from '#kernel/time.ts'
 import type { SingleUseKind, SingleUseRow } from '#store/ports/single-use.ts'
 import type { Store, StoreRows } from '#store/ports/store.ts'
 import { isToken, newToken } from './sessions.ts'
 
-/** What a page can say of a link that is of no use any more. */
+/** What a page can say about a link that no longer works. */
 export type VoidReason = 'unknown' | 'used' | 'replaced' | 'expired'
 
 export type FoundToken =
@@ -36,9 +36,6 @@ export interface SingleUseOptions {
   /** Null: links are mailed. */
   readonly print: PrintUrl | null
 }
-
-const hourMs = 3_600_000
-const dayMs = 24 * hourMs
 
 const rules = {
   invitation: { path: '/invitations', lifeMs: 7 * dayMs, windowMs: dayMs, limit: 20 },

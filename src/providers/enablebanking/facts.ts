@@ -1,7 +1,6 @@
 /** What other rooms may know about Enable Banking. */
+import { dayMs } from '#kernel/time.ts'
 import type { ProviderFacts } from '../provider-facts.ts'
-
-const dayMs = 86_400_000
 
 export const enablebankingFacts = {
   name: 'Enable Banking',

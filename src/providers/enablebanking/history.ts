@@ -2,7 +2,7 @@
  * All rows of an account that its bank gives. In the first hour after the consent that is everything, later
  * what the bank allows: a period that it refuses is narrowed, and how many days it gave is remembered.
  */
-import { addDays, getZone, toMicros, toMillis } from '#kernel/time.ts'
+import { addDays, dayMs, getZone, toMicros, toMillis } from '#kernel/time.ts'
 import type { Login } from '../port.ts'
 import { type Asked, askBank } from './ask-bank.ts'
 import { applicationOf, type Reach } from './consent.ts'
@@ -13,7 +13,6 @@ import { type KeptRows, keepRows } from './rows.ts'
 import { type KeptAccount, sessionOf } from './secret.ts'
 import { RowsBody, readBody } from './wire.ts'
 
-const dayMs = 86_400_000
 /** Banks give all they have for about an hour after the consent; we stop a little earlier. */
 const firstHourMs = 55 * 60_000
 const beginning = '2000-01-01'

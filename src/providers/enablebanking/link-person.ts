@@ -5,6 +5,7 @@
  */
 import { hash } from 'node:crypto'
 import type { LoginId } from '#kernel/ids.ts'
+import { hourMs } from '#kernel/time.ts'
 import type { ReturnRequest } from '../linking.ts'
 import type { CallContext } from '../port.ts'
 import type { Application } from './application.ts'
@@ -12,8 +13,6 @@ import { type Reach, readSession } from './consent.ts'
 import type { NewSession } from './wire.ts'
 
 export type Begun = NonNullable<ReturnRequest['begun']>
-
-const hourMs = 3_600_000
 
 /** Kept with readings, as long as a link lives; where fast state lost it, the return is not judged by it. */
 function namePerson({ state, userId }: Pick<Begun, 'state' | 'userId'>) {

@@ -1,7 +1,7 @@
 /** What other rooms may know about SimpleFIN. */
+import { dayMs } from '#kernel/time.ts'
 import type { ProviderFacts } from '../provider-facts.ts'
 
-const dayMs = 86_400_000
 /** The server's own limit of a day (docs/providers/simplefin.md, Limits); people keep half of it. */
 const perDay = {
   calls: 24,

@@ -3,6 +3,7 @@
  * Pure. It lets no secret through: messages of a server are cleaned and cut.
  */
 import { readRetryAfter } from '#kernel/retry-after.ts'
+import { hourMs } from '#kernel/time.ts'
 import { UpstreamError, type UpstreamFailure } from '../failure.ts'
 import type { UpstreamResponse } from '../upstream.ts'
 
@@ -12,8 +13,6 @@ export const paymentEnded =
   'the subscription at the SimpleFIN server has ended; renew it there, then paste a new setup token here'
 export const bankWaits =
   'the bank asks its person to sign in again; do so on the page of the SimpleFIN server'
-
-const hourMs = 3_600_000
 
 /** @throws UpstreamError for every answer but 200. */
 export function demandOk(response: UpstreamResponse, nowMs: number): Uint8Array {

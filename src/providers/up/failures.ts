@@ -4,6 +4,7 @@
  * where Up has none.
  */
 import { readRetryAfter } from '#kernel/retry-after.ts'
+import { hourMs } from '#kernel/time.ts'
 import { UpstreamError, type UpstreamFailure } from '../failure.ts'
 import { hideSecrets } from '../hide-secrets.ts'
 import { readRefusalBody, toDetail } from '../refusal-body.ts'
@@ -16,8 +17,6 @@ export const tokenRefused =
 
 const notThere =
   'it has nothing at /util/ping; UP_BASE_URL includes the version, https://api.up.com.au/api/v1'
-
-const hourMs = 3_600_000
 
 /** What the failure of an answer depends on besides the answer. */
 export interface FailureContext {

@@ -3,6 +3,7 @@
  * told of. Without a mail server nothing is queued.
  */
 import { type MailId, newId } from '#kernel/ids.ts'
+import { dayMs } from '#kernel/time.ts'
 import { countRows } from '../engine/rows.ts'
 import { type Db, isAfter, moment } from '../engine/tables.ts'
 import type { MailKind, MailMatter } from '../mail-matter.ts'
@@ -16,8 +17,6 @@ export interface MailQueue {
   /** For changes whose caller gives no time. */
   readonly now: () => number
 }
-
-const dayMs = 86_400_000
 
 /** True when the mail was queued. `dueAt`: at once when absent. */
 export async function queueMail(

@@ -2,6 +2,7 @@
 import { type ConnectionOverview, pictureDays } from '#connections/overview.ts'
 import type { RenewalMethod } from '#connections/renewal.ts'
 import { hideNumberShapes } from '#kernel/account-numbers.ts'
+import { dayMs } from '#kernel/time.ts'
 import { unreachable } from '#kernel/unreachable.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
@@ -9,8 +10,6 @@ import { foreignText, type Html, html } from '../html.ts'
 import { hidden, leadingButton } from '../layout.ts'
 import { renderAgo, renderMoment } from '../moments.ts'
 import { describeStatus, describeSyncFailure, type StatusWords } from './words.ts'
-
-const dayMs = 86_400_000
 
 export const pathOf = ({ id }: Pick<ConnectionRow, 'id'>) => `/connections/${id}`
 
@@ -122,7 +121,7 @@ interface MendOptions {
   readonly formToken: string
 }
 
-/** The button that mends a connection, or who does. */
+/** The button that repairs a connection, or who does it. */
 export function renderReconnect({ row, renewal, formToken }: MendOptions): Html {
   const target = `${pathOf(row)}/reconnect`
   const look = shownStatusOf(row).isBroken ? '' : 'outline secondary'

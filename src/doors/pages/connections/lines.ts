@@ -1,6 +1,7 @@
 /** Connections that need nobody: one line each, with the age of the data and what is left of the consent. */
 import { type ConnectionOverview, type DayRuns, pictureDays } from '#connections/overview.ts'
 import { hideNumberShapes } from '#kernel/account-numbers.ts'
+import { hourMs } from '#kernel/time.ts'
 import { foreignText, type Html, html } from '../html.ts'
 import { renderAgo } from '../moments.ts'
 import {
@@ -51,7 +52,6 @@ export function summarizeNames(names: readonly string[]): string {
   return more === 0 ? shown.join(', ') : `${shown.join(', ')} and ${more} more`
 }
 
-const hourMs = 3_600_000
 /** A sync reads at least once a day, so that what is older than that has missed one. */
 const ages = [
   [26 * hourMs, 'fresh'],

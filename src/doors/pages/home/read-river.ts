@@ -1,5 +1,6 @@
 /** What the river of the overview shows: our own counts of 30 days. No provider is asked. */
 import type { ConnectionOverview, RunDays } from '#connections/overview.ts'
+import { dayMs } from '#kernel/time.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
 import type { UsageReport } from '#usage/report.ts'
 import { nameOf, needsOwner, pathOf } from '../connections/facts.ts'
@@ -11,7 +12,6 @@ import { shortUrl } from '../webhooks/list-page.ts'
 import type { River, RiverEnd } from './river.ts'
 
 const days = 30
-const dayMs = 86_400_000
 /** Deliveries of an endpoint that are counted. */
 const mostDeliveries = 1000
 

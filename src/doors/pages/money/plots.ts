@@ -3,7 +3,7 @@
  * table below. Geometry is derived from decimals for drawing only. Rendering only.
  */
 import { compare, type Decimal, zero } from '#kernel/decimal.ts'
-import { addDays } from '#kernel/time.ts'
+import { addDays, dayMs } from '#kernel/time.ts'
 import { type Html, type HtmlValue, html } from '../html.ts'
 import { renderMarked } from '../plot-marks.ts'
 import { table } from '../table.ts'
@@ -130,7 +130,6 @@ function renderExtremes(days: readonly DayBalance[], currency: string): Html {
 }
 
 const mostColumns = 60
-const dayMs = 86_400_000
 
 /** Days at equal distances from the first to the last one, each with the balance that held on it. */
 function toColumns(days: readonly DayBalance[]): readonly DayBalance[] {

@@ -2,6 +2,7 @@
  * The attempts at an endpoint in the last 24 hours, drawn on the server: a bar for each hour, failed ones in
  * red, with the same numbers and the latency as a table. Rendering only.
  */
+import { hourMs } from '#kernel/time.ts'
 import type { AttemptSeenRow } from '#store/ports/deliveries.ts'
 import { type Html, html } from '../html.ts'
 import { renderMoment } from '../moments.ts'
@@ -10,7 +11,6 @@ import { table } from '../table.ts'
 import { toText } from '../usage/words.ts'
 
 export const hoursShown = 24
-const hourMs = 3_600_000
 /** Units of the drawing, which the page scales to its own width. */
 const height = 60
 const step = 10
