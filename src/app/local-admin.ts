@@ -5,8 +5,7 @@
  */
 
 import assert from 'node:assert/strict'
-import { type Caller, timezoneOf } from '#auth/caller.ts'
-import { allScopes } from '#auth/scopes.ts'
+import { type Caller, toCaller } from '#auth/caller.ts'
 import { apiError } from '#contract/errors.ts'
 import { operations } from '#contract/operations.ts'
 import { toOrigins } from '#src/config.ts'
@@ -65,7 +64,7 @@ export async function openLocalAdmin(given: AppOptions): Promise<LocalAdmin> {
       return { status: answer.statusCode, text: answer.payload }
     },
     async read(path, userId, signal) {
-      const caller = await toCaller(store, userId)
+      const caller = await findCaller(store, userId)
       const { pathname, searchParams } = new URL(path, origins().base)
       const operation = operations.find((one) => one.path === pathname)
       assert(operation !== undefined, 'the path is of an operation')
@@ -86,15 +85,9 @@ export async function openLocalAdmin(given: AppOptions): Promise<LocalAdmin> {
 }
 
 /** The user, as a key of theirs would identify them. @throws ApiError `user_not_found` */
-async function toCaller(store: Store, userId: string): Promise<Caller> {
+async function findCaller(store: Store, userId: string): Promise<Caller> {
   const user = await store.users.find(userId)
   const access = user && (await store.users.findAccess(user.id))
   if (access === null) throw apiError('user_not_found')
-  const { plan, status, legacyUntil, grandfathered, timezone, epoch } = access
-  const bucketId = `setup:${access.userId}`
-  return {
-    ...{ userId: access.userId, bucketId, epoch, scopes: allScopes },
-    timezone: timezoneOf(timezone),
-    plan: { plan, status, legacyUntil, grandfathered },
-  }
+  return toCaller(access, { bucketId: `setup:${access.userId}` })
 }

@@ -3,11 +3,11 @@
  * REST and for agents alike.
  */
 
-import type { Reach } from '#contract/reach.ts'
+import { type Reach, type ReachLimits, toReach } from '#contract/reach.ts'
 import type { UserId } from '#kernel/ids.ts'
 import { knownZone } from '#kernel/time.ts'
-import type { PlanRow } from '#store/ports/users.ts'
-import type { Scope } from './scopes.ts'
+import type { PlanRow, UserAccessRow } from '#store/ports/users.ts'
+import { allScopes, type Scope } from './scopes.ts'
 
 export interface Caller {
   readonly userId: UserId
@@ -40,3 +40,24 @@ export const defaultTimezone = 'Australia/Sydney'
 
 /** A user's time zone: what is stored, or the default where that is nothing or no zone of this runtime. */
 export const timezoneOf = (stored: string | null): string => knownZone(stored) ?? defaultTimezone
+
+/** What a caller has that is not the user's: an API key has every scope, and most have no limits. */
+interface Presented {
+  readonly bucketId: string
+  readonly scopes?: readonly Scope[]
+  readonly limits?: ReachLimits | null
+}
+
+export function toCaller(
+  row: UserAccessRow,
+  { bucketId, scopes = allScopes, limits = null }: Presented,
+): Caller {
+  const { userId, epoch, plan, status, legacyUntil, grandfathered } = row
+  const reach = limits && toReach(limits)
+  return {
+    ...{ userId, bucketId, scopes, epoch },
+    timezone: timezoneOf(row.timezone),
+    plan: { plan, status, legacyUntil, grandfathered },
+    ...(reach === null ? {} : { reach }),
+  }
+}

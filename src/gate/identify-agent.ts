@@ -5,15 +5,13 @@
  */
 
 import { LRUCache } from 'lru-cache'
-import { type Caller, timezoneOf, toGrantBucket } from '#auth/caller.ts'
+import { type Caller, toCaller, toGrantBucket } from '#auth/caller.ts'
 import { isMeantAsKey } from '#auth/keys.ts'
 import type { TokenFacts, TokenReader } from '#auth/oauth/port.ts'
 import { apiError } from '#contract/errors.ts'
-import { toReach } from '#contract/reach.ts'
 import { atMost } from '#kernel/at-most.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { Store } from '#store/ports/store.ts'
-import type { UserAccessRow } from '#store/ports/users.ts'
 import type { Credential } from './credential.ts'
 import type { Identify } from './identify.ts'
 
@@ -58,7 +56,10 @@ export function makeIdentifyAgent(options: IdentifyAgentOptions): IdentifyAgent 
     const access = await store.users.findAccess(facts.userId)
     if (access === null) throw apiError('invalid_token')
     noteUse(reader, facts)
-    return toCaller(facts, access)
+    const { grantId, scopes, connections: connectionIds } = facts
+    // The limits are those of the grant of a user to an agent (reading R28), however many tokens it has.
+    const limits = { scopes: null, connectionIds, accountIds: null }
+    return toCaller(access, { bucketId: toGrantBucket(grantId), scopes, limits })
   }
 
   /** The text of an access token; null for any other credential. */
@@ -74,20 +75,4 @@ export function makeIdentifyAgent(options: IdentifyAgentOptions): IdentifyAgent 
       return callerOf(token, tokens)
     },
   }
-}
-
-/** Limits are those of the grant of a user to an agent (reading R28), however many tokens it has. */
-function toCaller(facts: TokenFacts, access: UserAccessRow): Caller {
-  const { plan, status, legacyUntil, grandfathered } = access
-  const caller: Caller = {
-    userId: access.userId,
-    bucketId: toGrantBucket(facts.grantId),
-    timezone: timezoneOf(access.timezone),
-    plan: { plan, status, legacyUntil, grandfathered },
-    scopes: facts.scopes,
-    epoch: access.epoch,
-  }
-  const { connections: connectionIds } = facts
-  const reach = toReach({ scopes: null, connectionIds, accountIds: null })
-  return reach === null ? caller : { ...caller, reach }
 }

@@ -4,9 +4,8 @@
  * keys are.
  */
 
-import { type Caller, timezoneOf } from '#auth/caller.ts'
+import { type Caller, toCaller } from '#auth/caller.ts'
 import { hashSecret } from '#auth/programs/tokens.ts'
-import { allScopes } from '#auth/scopes.ts'
 import type { ConnectionId, ProgramId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { ProgramStore } from '#store/ports/programs.ts'
@@ -55,18 +54,10 @@ export function makeIdentifyProgram(options: {
         .touch(row.programId, now)
         .catch((error: unknown) => options.onBackgroundFailure('program-last-used', error))
     }
-    const { plan, status, legacyUntil, grandfathered } = row
     return {
       id: row.programId,
       connections: row.connections === null ? null : new Set(row.connections),
-      caller: {
-        userId: row.userId,
-        bucketId: row.programId,
-        timezone: timezoneOf(row.timezone),
-        plan: { plan, status, legacyUntil, grandfathered },
-        scopes: allScopes,
-        epoch: row.epoch,
-      },
+      caller: toCaller(row, { bucketId: row.programId }),
     }
   }
 }

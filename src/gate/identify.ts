@@ -6,11 +6,9 @@
  */
 
 import { LRUCache } from 'lru-cache'
-import { type Caller, timezoneOf } from '#auth/caller.ts'
+import { type Caller, toCaller } from '#auth/caller.ts'
 import { hasKeyExpired, isKeyShaped } from '#auth/keys.ts'
-import { allScopes } from '#auth/scopes.ts'
 import { ApiError, apiError } from '#contract/errors.ts'
-import { toReach } from '#contract/reach.ts'
 import type { Maybe } from '#fast/port.ts'
 import { atMost } from '#kernel/at-most.ts'
 import type { KeyId } from '#kernel/ids.ts'
@@ -231,7 +229,7 @@ async function look(memory: Memory, token: Token, edition: string | null): Promi
   const checkedAt = memory.clock.now()
   const row = await memory.store.keys.findCaller(token.hash)
   if (row === null) throw apiError('invalid_token')
-  const caller = toCaller(row)
+  const caller = toCaller(row, { bucketId: row.keyId, limits: row.limits })
   const entry: Known = {
     caller: edition === null ? caller : { ...caller, edition },
     keyId: row.keyId,
@@ -264,22 +262,4 @@ function isWithinTrust(begunAt: number, now: number): boolean {
 function toAllowed({ limits }: CallerRow): IncludesAddress | null {
   const addresses = limits?.addresses ?? null
   return addresses && makeAddressList(addresses.flatMap((text) => parseNetwork(text) ?? []))
-}
-
-function toCaller(row: CallerRow): Caller {
-  const caller: Caller = {
-    userId: row.userId,
-    bucketId: row.keyId,
-    timezone: timezoneOf(row.timezone),
-    plan: {
-      plan: row.plan,
-      status: row.status,
-      legacyUntil: row.legacyUntil,
-      grandfathered: row.grandfathered,
-    },
-    scopes: allScopes,
-    epoch: row.epoch,
-  }
-  const reach = row.limits && toReach(row.limits)
-  return reach === null ? caller : { ...caller, reach }
 }

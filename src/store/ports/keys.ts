@@ -3,7 +3,7 @@
 import type { ReachLimits } from '#contract/reach.ts'
 import type { KeyId, UserId } from '#kernel/ids.ts'
 import type { Millis } from '#kernel/time.ts'
-import type { PlanRow } from './users.ts'
+import type { UserAccessRow } from './users.ts'
 
 /** What limits a key (reading R43); null: no limit of this kind. */
 export interface KeyLimits extends ReachLimits {
@@ -34,12 +34,8 @@ export interface KeyRow extends KeyLimits {
 }
 
 /** Everything that a request needs to know about a key's owner; one indexed read. */
-export interface CallerRow extends PlanRow {
+export interface CallerRow extends UserAccessRow {
   readonly keyId: KeyId
-  readonly userId: UserId
-  readonly timezone: string | null
-  /** Grows with every change that invalidates cached answers of this user (reading R10). */
-  readonly epoch: number
   /** The end of the key or, where that is earlier, of the secret from before a rotation. */
   readonly expiresAt: Millis | null
   /** Null: the key sees everything. */

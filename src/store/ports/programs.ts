@@ -3,7 +3,7 @@
  * store has hashes alone. Instants are milliseconds since the epoch.
  */
 import type { ConnectionId, ProgramId, UserId } from '#kernel/ids.ts'
-import type { PlanRow } from './users.ts'
+import type { UserAccessRow } from './users.ts'
 
 export interface ProgramRow {
   readonly id: ProgramId
@@ -28,12 +28,9 @@ export interface NewProgram
 }
 
 /** What a request needs to know; one indexed read. */
-export interface ProgramCaller extends PlanRow {
+export interface ProgramCaller extends UserAccessRow {
   readonly programId: ProgramId
-  readonly userId: UserId
   readonly connections: readonly ConnectionId[] | null
-  readonly timezone: string | null
-  readonly epoch: number
 }
 
 /** The largest number of programs that are kept for one user, ended ones included. */

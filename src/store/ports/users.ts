@@ -34,10 +34,11 @@ export interface UserRow extends PlanRow {
   readonly showsBalances: boolean
 }
 
-/** What a request needs to know about a user identified by an agent's token. */
+/** What a request needs to know about the user that it is of. */
 export interface UserAccessRow extends PlanRow {
   readonly userId: UserId
   readonly timezone: string | null
+  /** Grows with every change that invalidates cached answers of this user (reading R10). */
   readonly epoch: number
 }
 

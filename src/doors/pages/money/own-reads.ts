@@ -4,8 +4,7 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { type Caller, ownBucket, timezoneOf } from '#auth/caller.ts'
-import { allScopes } from '#auth/scopes.ts'
+import { type Caller, ownBucket, toCaller } from '#auth/caller.ts'
 import { type ApiError, apiError } from '#contract/errors.ts'
 import type { Operation } from '#contract/operations.ts'
 import {
@@ -79,15 +78,11 @@ export function makeOwnReads(options: OwnReadsOptions): OpenOwnReads {
   return async ({ userId, request, response }) => {
     const access = await options.findAccess(userId)
     if (access === null) throw new OwnerGoneError('the user is gone or being deleted')
-    const { epoch, timezone, ...plan } = access
-    const zone = timezoneOf(timezone)
-    const caller: Caller = {
-      ...{ userId, bucketId: ownBucket, timezone: zone, plan, scopes: allScopes, epoch },
-    }
+    const caller = toCaller(access, { bucketId: ownBucket })
     const ended = AbortSignal.any([disconnectSignal(response), AbortSignal.timeout(pageTimeMs)])
     const about = { caller, ended, requestId: requestIdOf(request) }
     return {
-      timezone: zone,
+      timezone: caller.timezone,
       ask: (asked, isCounted = true) => ask(options, about, { ...asked, isCounted }),
     }
   }
