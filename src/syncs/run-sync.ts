@@ -6,7 +6,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { ConnectionCategory } from '#contract/resources.ts'
 import { LeaseLostError } from '#jobs/lease.ts'
-import { unreachable } from '#kernel/unreachable.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import type { NewEvent, SealedEvent } from '#store/ports/events.ts'
 import type { StoreRows } from '#store/ports/store.ts'
@@ -145,7 +144,7 @@ function seal(
     userId: sync.userId,
     connectionId: sync.connectionId,
     runId: sync.runId,
-    type: eventTypeOf(category),
+    type: eventTypes[category],
     createdAt: now,
     new: finding.news.new,
     updated: finding.news.updated,
@@ -155,15 +154,9 @@ function seal(
   return store.events.seal(makeBoth(makeEvents, draft, pending))
 }
 
-function eventTypeOf(category: ConnectionCategory): SyncEventDraft['type'] {
-  switch (category) {
-    case 'banking':
-      return 'transactions.synced'
-    case 'brokerage':
-      return 'trades.synced'
-    default:
-      return unreachable(category)
-  }
+const eventTypes: Readonly<Record<ConnectionCategory, SyncEventDraft['type']>> = {
+  banking: 'transactions.synced',
+  brokerage: 'trades.synced',
 }
 
 /** For endpoints that do not ask for pending rows, and for those that do (reading R39). */

@@ -5,7 +5,6 @@
 import type { ConnectionEventType } from '#contract/events.ts'
 import type { ConnectionStatus } from '#contract/resources.ts'
 import type { ConnectionId, UserId } from '#kernel/ids.ts'
-import { unreachable } from '#kernel/unreachable.ts'
 import type { Write } from '../engine/engine.ts'
 import type { Db } from '../engine/tables.ts'
 import type { MailQueue } from '../mails/mail-queue.ts'
@@ -34,7 +33,7 @@ export async function tellStatus(
   await mailStatus(mails, tx, changed)
   for (const { id, userId, former, status } of changed) {
     if (status === former) continue
-    const type = former === null ? 'connection.linked' : toType(status)
+    const type = former === null ? 'connection.linked' : types[status]
     if (type === null) continue
     // What is being removed has no status of its own that its user could see.
     const shown = status === 'deleting' ? former : status
@@ -43,19 +42,10 @@ export async function tellStatus(
   }
 }
 
-function toType(status: StoredStatus): ConnectionEventType | null {
-  switch (status) {
-    case 'active':
-      return 'connection.restored'
-    case 'invalidated':
-      return 'connection.invalidated'
-    case 'revoked':
-      return 'connection.revoked'
-    case 'deleting':
-      return 'connection.removed'
-    case 'pending_mfa':
-      return null
-    default:
-      return unreachable(status)
-  }
+const types: Readonly<Record<StoredStatus, ConnectionEventType | null>> = {
+  active: 'connection.restored',
+  invalidated: 'connection.invalidated',
+  revoked: 'connection.revoked',
+  deleting: 'connection.removed',
+  pending_mfa: null,
 }

@@ -1,6 +1,6 @@
 /**
- * The states of a connection and the results of its syncs in plain words, with what to do. Every switch is
- * complete: a new status or code does not compile without its sentence. Pure.
+ * The states of a connection and the results of its syncs in plain words, with what to do. A new status or
+ * code does not compile without its sentence. Pure.
  */
 import type { ConnectionStatus } from '#contract/resources.ts'
 import { unreachable } from '#kernel/unreachable.ts'
@@ -52,66 +52,48 @@ export function describeStatus({ status, provider }: Described): StatusWords {
 /** Why a sync failed, and what to do. The code may have been stored by another version. */
 export function describeSyncFailure(stored: string, provider: ConnectionRow['provider']): string {
   const code = parseFailureCode(stored)
-  return code === null
-    ? 'The sync failed. It is tried again by itself.'
-    : code === 'consent_lost'
-      ? (factsOf(provider).whenInvalidated ?? toSentence(code, factsOf(provider).name))
-      : toSentence(code, factsOf(provider).name)
+  if (code === null) return `The sync failed. ${again}.`
+  const { name, whenInvalidated } = factsOf(provider)
+  return (code === 'consent_lost' && whenInvalidated) || sentences[code](name)
 }
 
-function toSentence(code: SyncFailureCode, provider: string): string {
-  switch (code) {
-    case 'consent_lost':
-      return 'The consent is no longer valid. Reconnect the connection.'
-    case 'rejected':
-      return `${provider} refused the request. It is tried again by itself; if it goes on, reconnect the connection.`
-    case 'account_gone':
-      return 'An account was moved or closed at the institution. The next sync reads the new list.'
-    case 'unavailable':
-      return `${provider} or the institution did not answer. It is tried again by itself.`
-    case 'throttled':
-      return `${provider} asked us to wait. It is tried again by itself.`
-    case 'unreadable':
-      return `${provider} sent data that could not be read. It is tried again by itself; if it goes on, tell the operator of this server.`
-    case 'misconfigured':
-      return `${provider} refuses this server. Only the operator can fix this; they have been notified.`
-    case 'preparing':
-      return `${provider} is still collecting the data. It is tried again by itself.`
-    case 'not_configured':
-      return `${provider} is not set up on this server. Only the operator can fix this.`
-    case 'too_many':
-      return `With the accounts that ${provider} lists now you would have more than 5,000, so nothing of them was taken. Remove a connection.`
-    case 'too_large':
-      return 'There were more new rows than one sync reports. Tell the operator of this server.'
-    case 'too_long':
-      return 'It took too long and was ended. It is tried again by itself.'
-    case 'ledger_unreadable':
-      return 'What earlier syncs remembered cannot be read. Tell the operator of this server.'
-    case 'interrupted':
-      return 'It was interrupted. It is tried again by itself.'
-    case 'store_unavailable':
-      return 'The database of this server was unavailable. It is tried again by itself.'
-    case 'internal':
-      return 'It failed because of a mistake of this server, which was logged. It is tried again by itself.'
-    default:
-      return unreachable(code)
-  }
+const again = 'It is tried again by itself'
+
+const sentences: Readonly<Record<SyncFailureCode, (provider: string) => string>> = {
+  consent_lost: () => 'The consent is no longer valid. Reconnect the connection.',
+  rejected: (provider) =>
+    `${provider} refused the request. ${again}; if it goes on, reconnect the connection.`,
+  account_gone: () =>
+    'An account was moved or closed at the institution. The next sync reads the new list.',
+  unavailable: (provider) => `${provider} or the institution did not answer. ${again}.`,
+  throttled: (provider) => `${provider} asked us to wait. ${again}.`,
+  unreadable: (provider) =>
+    `${provider} sent data that could not be read. ${again}; if it goes on, tell the operator of this server.`,
+  misconfigured: (provider) =>
+    `${provider} refuses this server. Only the operator can fix this; they have been notified.`,
+  preparing: (provider) => `${provider} is still collecting the data. ${again}.`,
+  not_configured: (provider) =>
+    `${provider} is not set up on this server. Only the operator can fix this.`,
+  too_many: (provider) =>
+    `With the accounts that ${provider} lists now you would have more than 5,000, so nothing of them was taken. Remove a connection.`,
+  too_large: () =>
+    'There were more new rows than one sync reports. Tell the operator of this server.',
+  too_long: () => `It took too long and was ended. ${again}.`,
+  ledger_unreadable: () =>
+    'What earlier syncs remembered cannot be read. Tell the operator of this server.',
+  interrupted: () => `It was interrupted. ${again}.`,
+  store_unavailable: () => `The database of this server was unavailable. ${again}.`,
+  internal: () => `It failed because of a mistake of this server, which was logged. ${again}.`,
 }
 
-export function describeReason(reason: SyncRunRow['reason']): string {
-  switch (reason) {
-    case 'schedule':
-      return 'it was due'
-    case 'operator':
-      return 'on request'
-    case 'provider':
-      return 'the provider reported a change'
-    case 'linked':
-      return 'after linking'
-    default:
-      return unreachable(reason)
-  }
+const reasons: Readonly<Record<SyncRunRow['reason'], string>> = {
+  schedule: 'it was due',
+  operator: 'on request',
+  provider: 'the provider reported a change',
+  linked: 'after linking',
 }
+
+export const describeReason = (reason: SyncRunRow['reason']): string => reasons[reason]
 
 /** The result of a run, one sentence. */
 export function describeRun(run: SyncRunRow, provider: ConnectionRow['provider']): string {

@@ -31,63 +31,52 @@ const again = 'Try again'
 const toList = 'Back to your connections'
 
 /** By the reason of the adapter; `name` is the provider's. */
-function toWords(reason: LinkingFailure, name: string): Words {
-  switch (reason) {
-    case 'cancelled':
-      return {
-        heading: 'Nothing was linked',
-        text: `You left the page of ${name}, or said no there. Nothing is shared, and nothing has changed here.`,
-        button: again,
-      }
-    case 'expired':
-      return {
-        heading: 'The page was open too long',
-        text: `${name} keeps its page open for a short time only, and it can be used once. Start again; nothing has changed here.`,
-        button: again,
-      }
-    case 'sign_in_refused':
-      return {
-        heading: 'The sign-in was refused',
-        text: `The institution did not accept the sign-in or the code. Check that you can sign in there directly, then start again.`,
-        button: again,
-      }
-    case 'ineligible':
-      return {
-        heading: 'These accounts cannot be shared',
-        text: `The institution says that it does not share these accounts. Some share personal accounts only, or ask the owner to allow it first. Ask the institution, or choose another one.`,
-        button: 'Choose another one',
-      }
-    case 'key_refused':
-      return {
-        heading: 'Nothing was linked',
-        text: `${name} does not accept the key, or shares no account with it, or somebody else is linked with it here. Copy it again at ${name}, then start again.`,
-        button: again,
-      }
-    case 'different_account':
-      return {
-        heading: 'That was another account',
-        text: `What came back belongs to another sign-in, institution or person than this link. Nothing of it was stored here. If it is still open at ${name}, you can end it there. Start again, with the institution that you choose here and the sign-in that you used before.`,
-        button: again,
-      }
-    case 'too_many':
-      return {
-        heading: 'You have too many connections',
-        text: `Nothing was linked. ${errorCatalogue.too_many_connections.message}. What you agreed to may still be open at ${name}: unless you end it there, your next link may bring it too.`,
-        button: toList,
-      }
-    case 'unavailable':
-      return {
-        heading: 'It did not work this time',
-        text: `${name} or the institution had a failure, so nothing was linked. Wait a few minutes, then start again.`,
-        button: again,
-      }
-    case 'misconfigured':
-      return {
-        heading: `${name} refuses this server`,
-        text: `${name} does not accept the access of this installation. Only the operator can fix this: tell them that ${name} refuses it.`,
-        button: toList,
-      }
-  }
+const words: Readonly<Record<LinkingFailure, (name: string) => Words>> = {
+  cancelled: (name) => ({
+    heading: 'Nothing was linked',
+    text: `You left the page of ${name}, or said no there. Nothing is shared, and nothing has changed here.`,
+    button: again,
+  }),
+  expired: (name) => ({
+    heading: 'The page was open too long',
+    text: `${name} keeps its page open for a short time only, and it can be used once. Start again; nothing has changed here.`,
+    button: again,
+  }),
+  sign_in_refused: () => ({
+    heading: 'The sign-in was refused',
+    text: `The institution did not accept the sign-in or the code. Check that you can sign in there directly, then start again.`,
+    button: again,
+  }),
+  ineligible: () => ({
+    heading: 'These accounts cannot be shared',
+    text: `The institution says that it does not share these accounts. Some share personal accounts only, or ask the owner to allow it first. Ask the institution, or choose another one.`,
+    button: 'Choose another one',
+  }),
+  key_refused: (name) => ({
+    heading: 'Nothing was linked',
+    text: `${name} does not accept the key, or shares no account with it, or somebody else is linked with it here. Copy it again at ${name}, then start again.`,
+    button: again,
+  }),
+  different_account: (name) => ({
+    heading: 'That was another account',
+    text: `What came back belongs to another sign-in, institution or person than this link. Nothing of it was stored here. If it is still open at ${name}, you can end it there. Start again, with the institution that you choose here and the sign-in that you used before.`,
+    button: again,
+  }),
+  too_many: (name) => ({
+    heading: 'You have too many connections',
+    text: `Nothing was linked. ${errorCatalogue.too_many_connections.message}. What you agreed to may still be open at ${name}: unless you end it there, your next link may bring it too.`,
+    button: toList,
+  }),
+  unavailable: (name) => ({
+    heading: 'It did not work this time',
+    text: `${name} or the institution had a failure, so nothing was linked. Wait a few minutes, then start again.`,
+    button: again,
+  }),
+  misconfigured: (name) => ({
+    heading: `${name} refuses this server`,
+    text: `${name} does not accept the access of this installation. Only the operator can fix this: tell them that ${name} refuses it.`,
+    button: toList,
+  }),
 }
 
 interface Failed {
@@ -107,8 +96,8 @@ export function renderFailed(
     const heading = 'These accounts are not linked there yet'
     return renderEnd({ heading, text: whenIneligible, button: again }, places.again)
   }
-  const words = toWords(reason, name)
-  return renderEnd(words, words.button === toList ? places.list : places.again)
+  const given = words[reason](name)
+  return renderEnd(given, given.button === toList ? places.list : places.again)
 }
 
 /** An application that the person brought themselves. */
@@ -153,7 +142,7 @@ export function renderRefused({ error, name, back }: Refused): EndPage {
     return renderEnd({ heading: 'Too many at once', text, button: 'Back' }, back)
   }
   if (error.entry === 'too_many_connections') {
-    return renderEnd({ ...toWords('too_many', name), button: 'Back' }, back)
+    return renderEnd({ ...words.too_many(name), button: 'Back' }, back)
   }
   if (error.entry === 'upstream_bad_request') {
     const text = `${name} did not open its page for this request. Choose again; when it happens once more, tell the operator of this server.`
