@@ -138,7 +138,7 @@ async function openClient(
 }
 
 /** The public listener of a server that runs here with its defaults. */
-const toLocal = ({ BASE_URL, PORT }: Environment) =>
+export const toLocal = ({ BASE_URL, PORT }: Environment) =>
   BASE_URL ?? `http://127.0.0.1:${PORT ?? '3000'}`
 
 async function findAccount(client: Tributary, id: string) {

@@ -6,8 +6,8 @@ import { setTimeout } from 'node:timers/promises'
 import { z } from 'zod'
 import { readRetryAfter } from '#kernel/retry-after.ts'
 import { systemClock } from '#kernel/time.ts'
-import type { Environment } from '#settings/environment-file.ts'
 import { webhooksListen } from './commands.ts'
+import { toLocal } from './export.ts'
 import { UsageError } from './invocation.ts'
 import { describeFetched, type ListenTerminal, toFetchedLine } from './listen.ts'
 import type { ListenByKeyStart } from './listen-start.ts'
@@ -91,9 +91,6 @@ async function findServer(start: ListenByKeyStart, terminal: KeyTerminal): Promi
   }
   return { origin: start.baseUrl ?? environment.TRIBUTARY_BASE_URL ?? toLocal(environment), key }
 }
-
-const toLocal = ({ BASE_URL, PORT }: Environment) =>
-  BASE_URL ?? `http://127.0.0.1:${PORT ?? '3000'}`
 
 /** @throws Refusal with what the server says, or that there is none. */
 async function ask(

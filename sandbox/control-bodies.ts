@@ -3,8 +3,8 @@
  * Amounts are decimal text, instants come with `Z` or an offset.
  */
 import { z } from 'zod'
+import { instant } from '#contract/input.ts'
 import { type Decimal, parseDecimal } from '#kernel/decimal.ts'
-import { parseInstant } from '#kernel/time.ts'
 import { sandboxProviders } from './magic-users.ts'
 
 export const Provider = z.enum(sandboxProviders, `must be one of ${sandboxProviders.join(', ')}`)
@@ -23,12 +23,6 @@ const decimal = z.string('must be text').transform((text, context): Decimal => {
 })
 
 /** Milliseconds since the epoch. */
-const instant = z.string('must be text').transform((text, context) => {
-  const at = parseInstant(text)
-  if (at !== null) return Math.floor(at / 1000)
-  context.addIssue('must be an ISO 8601 instant with Z or an offset, e.g. 2027-01-31T00:00:00Z')
-  return z.NEVER
-})
 
 const text = z
   .string('must be text')

@@ -115,7 +115,7 @@ function errorResponse(
     errorExample(name, operation?.name ?? null) ?? { $ref: `#/components/examples/${name}` },
   ])
   return {
-    description: names.map(describeError).join('\n\n'),
+    description: names.map(describeCause).join('\n\n'),
     headers: {
       ...headerReferences([...everywhere, ...deprecationOf(operation)]),
       ...ownHeaders(status),
@@ -129,7 +129,7 @@ function errorResponse(
   }
 }
 
-function describeError(name: ErrorName): string {
+export function describeCause(name: ErrorName): string {
   const { code, when } = errorCatalogue[name]
   return code === null ? `Without a code: ${when}` : `\`${code}\`: ${when}`
 }

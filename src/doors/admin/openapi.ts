@@ -5,6 +5,7 @@
 import { type ErrorName, errorCatalogue } from '#contract/errors.ts'
 import { makeErrorExamples } from '#contract/openapi-examples.ts'
 import { pascalCase } from '#contract/openapi-parameters.ts'
+import { describeCause } from '#contract/openapi-responses.ts'
 import { addSchema, type Json, type JsonObject } from '#contract/openapi-schemas.ts'
 import { ErrorEnvelope } from '#contract/resources.ts'
 import { type AdminCall, commonAdminErrors, readRoute, replyStatusOf } from './table/call.ts'
@@ -184,7 +185,7 @@ const examples = makeErrorExamples()
 
 function describeErrors(status: number, names: readonly ErrorName[]): JsonObject {
   return {
-    description: names.map(describeError).join('\n\n'),
+    description: names.map(describeCause).join('\n\n'),
     headers: { ...everywhere, ...(status === 429 || status === 503 ? later : {}) },
     content: {
       'application/json': {
@@ -193,9 +194,4 @@ function describeErrors(status: number, names: readonly ErrorName[]): JsonObject
       },
     },
   }
-}
-
-function describeError(name: ErrorName): string {
-  const { code, when } = errorCatalogue[name]
-  return code === null ? `Without a code: ${when}` : `\`${code}\`: ${when}`
 }

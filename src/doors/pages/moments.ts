@@ -5,7 +5,7 @@
 import { toIso } from '#kernel/time.ts'
 import { type Html, html } from './html.ts'
 
-const months = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ')
+export const months = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ')
 
 /** @param ms the instant in milliseconds since the epoch. @param zone an IANA name. */
 export function renderMoment(ms: number, zone: string): Html {

@@ -5,13 +5,11 @@
 import { createHash } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { DatabaseSync, type SQLOutputValue } from 'node:sqlite'
-import { Kysely, SqliteDialect } from 'kysely'
 import { checkIdentity, type Keys, type StoreMode } from '../care/identity.ts'
 import { compareMigrations, type MigrationFolder, newerSchema } from '../engine/migrate.ts'
 import { enterExisting, type SqliteDirectory } from '../engine/sqlite-directory.ts'
+import { toKysely } from '../engine/sqlite-engine.ts'
 import { ifKeysDamaged, ifStoreDamaged, openFile } from '../engine/sqlite-file.ts'
-import { makeStatements } from '../engine/sqlite-statements.ts'
-import type { Tables } from '../engine/tables.ts'
 import { StoreCopyError } from '../failure.ts'
 import { type CopyColumn, isColumnType, needsBigInts } from './text-rows.ts'
 
@@ -135,10 +133,6 @@ async function identify(
   await checkIdentity({ db, keysOf: () => keysDb }, mode, keys)
   const row = files.store.prepare("select value from meta where name = 'key_check'").get()
   return createHash('sha256').update(`${mode} ${row?.value}`).digest('hex')
-}
-
-function toKysely(file: DatabaseSync): Kysely<Tables> {
-  return new Kysely<Tables>({ dialect: new SqliteDialect({ database: makeStatements(file) }) })
 }
 
 function listTables(db: DatabaseSync, place: CopyPlace): SourceTable[] {

@@ -127,7 +127,7 @@ function makeEngine({ writer, reader: readerFile, keys: keysFile, directory }: O
   }
 }
 
-function toKysely(file: DatabaseSync): Kysely<Tables> {
+export function toKysely(file: DatabaseSync): Kysely<Tables> {
   return new Kysely<Tables>({ dialect: new SqliteDialect({ database: makeStatements(file) }) })
 }
 

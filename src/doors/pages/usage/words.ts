@@ -3,6 +3,7 @@ import { agentOperations, operations } from '#contract/operations.ts'
 import type { UsageDoor, UsageOperation } from '#contract/usage.ts'
 import type { NamedReader } from '#usage/readers.ts'
 import { type Html, html } from '../html.ts'
+import { months } from '../moments.ts'
 
 const numbers = new Intl.NumberFormat('en')
 
@@ -10,8 +11,6 @@ const numbers = new Intl.NumberFormat('en')
 export function toText(value: number): string {
   return numbers.format(value)
 }
-
-const months = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ')
 
 /** @param day `YYYY-MM-DD`. */
 export function toDayText(day: string): string {
