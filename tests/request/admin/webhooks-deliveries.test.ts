@@ -1,19 +1,11 @@
 /** Deliveries in the admin API: test events, what was sent and what came back, replays. */
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
-import { type ConnectionId, newId, type SyncRunId, type UserId } from '#kernel/ids.ts'
+import { test } from 'node:test'
 import { startReceiver, startWorker, withStatus } from '#tests/request/webhooks/stage.ts'
 import { until } from '#tests/support/until.ts'
-import { makeEvents } from '#webhooks/envelope.ts'
-import { type Answer, makeWorld, type World, type WorldOptions } from './world.ts'
+import { emit, errorOf, makeStage, rowsOf } from './webhooks-stage.ts'
+import type { Answer, World } from './world.ts'
 
-interface Endpoint {
-  readonly id: string
-  readonly url: string
-  readonly events: readonly string[]
-  readonly secret: string
-  readonly health: string
-}
 interface Delivery {
   readonly id: string
   readonly eventId: string
@@ -21,42 +13,13 @@ interface Delivery {
   readonly attempts: readonly Record<string, unknown>[]
 }
 
-const errorOf = ({ body }: Answer) =>
-  (body as { error: { code?: string; message: string; details?: string[] } }).error
-const endpointOf = ({ body }: Answer) => body as Endpoint
 const deliveryOf = ({ body }: Answer) => body as Delivery
-const rowsOf = <Row>({ body }: Answer) => (body as { data: Row[] }).data
-
-async function makeStage(t: TestContext, options: WorldOptions = {}) {
-  const world = await makeWorld(t, options)
-  const userId = await world.addUser('emma@b.example')
-  const create = async (body: object) => {
-    const answer = await world.ask('POST', '/admin/users/emma@b.example/webhooks', body)
-    assert.equal(answer.status, 201, JSON.stringify(answer.body))
-    return endpointOf(answer)
-  }
-  return { ...world, userId: userId as UserId, create }
-}
 
 /** Deliveries are sent as a worker does it. */
 function deliver({ store, clock, workers }: World): void {
   const failed = (_task: string, error: unknown) => assert.fail(String(error))
   const report = { attempt: () => {}, warning: () => {}, shredded: () => {}, failed }
   workers.push(startWorker(store, { clock, report }))
-}
-
-/** Accepts one event of a run. */
-async function emit({ store, clock, userId }: World & { readonly userId: UserId }): Promise<void> {
-  const events = makeEvents({
-    userId,
-    connectionId: newId<ConnectionId>(),
-    runId: newId<SyncRunId>(),
-    type: 'transactions.synced',
-    createdAt: clock.now(),
-    new: ['{"description":"Ngā mihi"}'],
-    updated: [],
-  })
-  await store.events.accept(await store.events.seal(events))
 }
 
 test('a test event is real and signed, and the reply shows the receiver’s answer', async (t) => {

@@ -1,6 +1,6 @@
 /** Webhook endpoints in the admin API: made, listed, rotated, switched and removed. */
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { byOperator, type Person } from '#contract/actor.ts'
 import { ApiError } from '#contract/errors.ts'
 import {
@@ -11,49 +11,12 @@ import {
   type SyncRunId,
   type UserId,
 } from '#kernel/ids.ts'
-import { makeEvents } from '#webhooks/envelope.ts'
 import { makeWebhooks } from '#webhooks/webhooks.ts'
 import { fiskil } from './credentials.ts'
-import { type Answer, makeWorld, type World, type WorldOptions } from './world.ts'
-
-interface Endpoint {
-  readonly id: string
-  readonly url: string
-  readonly events: readonly string[]
-  readonly secret: string
-  readonly health: string
-}
+import { emit, endpointOf, errorOf, makeStage, rowsOf } from './webhooks-stage.ts'
+import { type Answer, makeWorld } from './world.ts'
 
 const url = 'https://receiver.example.test/hook'
-const errorOf = ({ body }: Answer) =>
-  (body as { error: { code?: string; message: string; details?: string[] } }).error
-const endpointOf = ({ body }: Answer) => body as Endpoint
-const rowsOf = <Row>({ body }: Answer) => (body as { data: Row[] }).data
-
-async function makeStage(t: TestContext, options: WorldOptions = {}) {
-  const world = await makeWorld(t, options)
-  const userId = await world.addUser('emma@b.example')
-  const create = async (body: object = { url }) => {
-    const answer = await world.ask('POST', '/admin/users/emma@b.example/webhooks', body)
-    assert.equal(answer.status, 201, JSON.stringify(answer.body))
-    return endpointOf(answer)
-  }
-  return { ...world, userId: userId as UserId, create }
-}
-
-/** Accepts one event of a run. */
-async function emit({ store, clock, userId }: World & { readonly userId: UserId }): Promise<void> {
-  const events = makeEvents({
-    userId,
-    connectionId: newId<ConnectionId>(),
-    runId: newId<SyncRunId>(),
-    type: 'transactions.synced',
-    createdAt: clock.now(),
-    new: ['{"description":"Ngā mihi"}'],
-    updated: [],
-  })
-  await store.events.accept(await store.events.seal(events))
-}
 
 test('201: an endpoint is answered with id, url, events and its secret', async (t) => {
   const { create } = await makeStage(t)
