@@ -139,32 +139,18 @@ test('inside a room, siblings of one floor (providers, doors) import the ports a
   assert.deepEqual(show(bad), [])
 })
 
-/**
- * Groups of files that all reach each other, each group sorted (strongly connected components; Tarjan,
- * "Depth-first search and linear graph algorithms", 1972). A file that imports itself is a group too.
- */
-function findCircles(graph: ReadonlyMap<string, readonly string[]>): string[][] {
-  const order = new Map<string, number>()
-  const low = new Map<string, number>()
-  const open: string[] = []
-  const circles: string[][] = []
-  const lowOf = (file: string) => low.get(file) ?? 0
-  function close(file: string): void {
-    const group = open.splice(open.indexOf(file)).sort()
-    if (group.length > 1 || graph.get(file)?.includes(file) === true) circles.push(group)
-  }
-  function visit(file: string): void {
-    order.set(file, order.size)
-    low.set(file, order.size - 1)
-    open.push(file)
-    for (const next of graph.get(file) ?? []) {
-      if (!order.has(next)) visit(next)
-      if (open.includes(next)) low.set(file, Math.min(lowOf(file), lowOf(next)))
+/** The files in circles: what is left when files that import none of the others, or that none imports, go. */
+function findCircles(graph: ReadonlyMap<string, readonly string[]>): string[] {
+  const left = new Map(graph)
+  for (let before = Number.NaN; before !== left.size; ) {
+    before = left.size
+    for (const [file, targets] of left) {
+      if (!targets.some((target) => left.has(target))) left.delete(file)
     }
-    if (lowOf(file) === order.get(file)) close(file)
+    const imported = new Set([...left.values()].flat())
+    for (const file of left.keys()) if (!imported.has(file)) left.delete(file)
   }
-  for (const file of graph.keys()) if (!order.has(file)) visit(file)
-  return circles
+  return [...left.keys()].sort()
 }
 
 test('a circle is found however long it is, and what merely leads to it is left out', () => {
@@ -176,7 +162,7 @@ test('a circle is found however long it is, and what merely leads to it is left 
     ['leaf', []],
     ['self', ['self']],
   ])
-  assert.deepEqual(findCircles(graph), [['a', 'b', 'c'], ['self']])
+  assert.deepEqual(findCircles(graph), ['a', 'b', 'c', 'self'])
 })
 
 test('no files import each other in a circle, tests, tools and the sandbox among them, types included', () => {
