@@ -39,7 +39,7 @@ export interface SentWebhook {
   /** The body of the latest attempt; the first one's before any. */
   body: string
   state: 'waiting' | 'taken' | 'given_up'
-  /** Of each attempt: the status, or null when there was no answer. */
+  /** The status of each attempt; null when there was no answer. */
   readonly statuses: (number | null)[]
   lastAttemptAt: number | null
 }

@@ -25,7 +25,7 @@ export interface EnableBankingEmulatorOptions {
   readonly clock: Clock
   /** 0 or absent: any free port. */
   readonly port?: number
-  /** Of each account without its person; 4 when absent. */
+  /** The limit of each account while its person is absent; 4 when not given. */
   readonly callsPerDay?: number
 }
 

@@ -7,7 +7,7 @@ import { getZone, toMicros } from '#kernel/time.ts'
 import type { RowFaults } from '../row-faults.ts'
 
 export interface BankRow {
-  /** Of the bank; what is sent depends on its habit. */
+  /** The bank's own id; whether it is sent depends on the habit of the bank. */
   id: string
   /** Milliseconds since the epoch: the start of its day, or its noon. */
   bookedAt: number

@@ -15,7 +15,7 @@ export interface Authorisation {
   readonly validUntil: number
   /** The person's headers were sent. */
   readonly hasPerson: boolean
-  /** Of the id that the application has for its person; null: it gave none. */
+  /** The hash of the application's id for its person; null: it gave none. */
   readonly psuIdHash: string | null
 }
 

@@ -20,7 +20,7 @@ export interface SimplefinEmulatorOptions {
   readonly clock: Clock
   /** 0 or absent: any free port. */
   readonly port?: number
-  /** Of each access; 24 when absent, as at the Bridge. */
+  /** The limit of each access; 24 when absent, as at the Bridge. */
   readonly requestsPerDay?: number
 }
 

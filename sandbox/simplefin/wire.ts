@@ -119,7 +119,7 @@ function balanceOf({ opening, rows }: SimplefinAccount, now: number): string {
   return settled.reduce((sum, { amount }) => add(sum, toDecimal(amount)), toDecimal(opening))
 }
 
-/** Of a row that is made unreadable there is nothing to add. */
+/** An amount that was made unreadable counts as zero. */
 const toDecimal = (text: string): Decimal => parseDecimal(text) ?? zero
 
 function listRows(

@@ -20,7 +20,7 @@ export interface UpEmulatorOptions {
   readonly clock: Clock
   /** 0 or absent: any free port. */
   readonly port?: number
-  /** Of each token; 1,000 when absent, as at Up. */
+  /** The limit of each token; 1,000 when absent, as at Up. */
   readonly requestsPerHour?: number
 }
 

@@ -9,7 +9,7 @@ import type { LoginRow } from '#store/ports/logins.ts'
 import { toLogin } from './ask-provider.ts'
 import type { ActionOptions } from './options.ts'
 
-/** `row` null: its secret is damaged; a return that brings another one mends it. */
+/** `row` null: its secret is damaged; a return that brings another one repairs it. */
 export interface LinkingLogin {
   readonly id: LoginId
   readonly row: LoginRow | null

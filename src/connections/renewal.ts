@@ -39,7 +39,7 @@ export function makeRenewals({
       const linking = adapters[row.provider]?.linking
       if (linking?.accepts === undefined) return guess(row)
       const login = await openLogin(store, row.loginId)
-      // A login that cannot be read is mended on the provider's page.
+      // A login that cannot be read is repaired on the provider's page.
       if (login === null || login === 'damaged') return 'browser'
       return linking.accepts(toLogin(login)) ? 'browser' : 'key'
     },

@@ -43,7 +43,7 @@ export interface Intake {
 export interface Share {
   turn: number
   requests: number
-  /** In which it was read last. */
+  /** The round in which it was read last. */
   round: number
 }
 

@@ -104,7 +104,7 @@ export async function openRedisLink(options: RedisLinkOptions): Promise<RedisLin
     async close() {
       const wasUp = state.isUp()
       state.end()
-      // QUIT may fail on a broken connection; it is then closed anyway, and the error is of no use.
+      // QUIT may fail on a broken connection; it is then closed anyway, and the error says nothing new.
       if (wasUp) await client.quit().catch(() => undefined)
       client.disconnect()
     },

@@ -40,7 +40,7 @@ export type UpstreamFailure =
     }
   /**
    * What only the operator can fix: our app credentials, a retired endpoint (reading R20a). `isPersonal`: the
-   * application is one that a person brought, who can mend it at the provider.
+   * application is one that a person brought, who can repair it at the provider.
    */
   | {
       readonly kind: 'misconfigured'

@@ -28,7 +28,7 @@ export function keepsReadings({ person: _, isAnew: __, ...call }: CallContext): 
 /** The credentials of one person at one provider; several connections may share them. */
 export interface Login {
   readonly id: LoginId
-  /** Whose it is here; absent: not known, and what is kept of it is nobody's but its own. */
+  /** Our user; absent: unknown, and then what is kept of it is shared with no other login. */
   readonly userId?: UserId
   /** The person's id there: Fiskil end user, Akahu user, SnapTrade user id. */
   readonly upstreamUserId: string

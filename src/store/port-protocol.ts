@@ -41,7 +41,7 @@ function settle(
     }
     const timer = setTimeout(end, waitMs, false)
     socket.once(event, (first?: unknown) => end(judge(first)))
-    // It does not speak it; why is of no use.
+    // It does not speak it; the reason does not matter.
     socket.on('error', () => end(false))
     socket.once('close', () => end(false))
   })

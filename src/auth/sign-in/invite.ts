@@ -52,7 +52,7 @@ export function makeInvite(options: InviteOptions): Invite {
 }
 
 /**
- * Its link is of no use from then on.
+ * Its link no longer works from then on.
  * @throws ApiError `invitation_not_found`
  */
 export type WithdrawInvitation = (by: By<Operator>, email: string) => Promise<void>

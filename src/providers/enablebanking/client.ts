@@ -80,7 +80,7 @@ export function makeClient(options: EnableBankingOptions): EnableBankingClient {
   }
 
   function note({ isOwn }: Application, route: string, { failure, code }: RefusedError): void {
-    // Only its person can mend an application of their own.
+    // Only the person can repair an application of their own.
     if (failure.kind === 'misconfigured' && !isOwn) {
       report.alert({ provider: 'enablebanking', detail: `${route}: ${failure.detail}` })
     }

@@ -1,4 +1,4 @@
-/** The page of a link that is of no use any more. */
+/** The page of a link that no longer works. */
 import type { FastifyReply } from 'fastify'
 import type { VoidReason } from '#auth/sign-in/single-use.ts'
 import type { PagesContext } from '../context.ts'

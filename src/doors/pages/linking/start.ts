@@ -60,7 +60,7 @@ interface NotOpened {
   readonly returnUrl: string
 }
 
-/** A provider that refuses an application is not mended by waiting. */
+/** Waiting does not help when a provider refuses an application. */
 function toPage({ error, provider, name, back, returnUrl }: NotOpened): EndPage {
   const failure = error.cause instanceof UpstreamError ? error.cause.failure : null
   if (failure?.kind !== 'misconfigured') return renderRefused({ error, name, back })
