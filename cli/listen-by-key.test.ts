@@ -2,16 +2,13 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { emit, manyDigits, transactionText } from '#tests/request/list-events/emitted.ts'
 import { startListening } from '#tests/support/listening.ts'
-import { type Service, startService } from '#tests/support/service.ts'
+import { startService } from '#tests/support/service.ts'
 import { until } from '#tests/support/until.ts'
 
-let service: Service
-before(async () => {
-  service = await startService()
-})
+const service = await startService()
 after(() => service.close())
 
 const listen = (args: readonly string[], env: Readonly<Record<string, string>> = {}) =>

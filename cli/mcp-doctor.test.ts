@@ -5,18 +5,14 @@
 import assert from 'node:assert/strict'
 import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { after, before, type TestContext, test } from 'node:test'
+import { after, type TestContext, test } from 'node:test'
 import { runCommand } from '#tests/support/command.ts'
-import { type Service, type ServiceUser, startService } from '#tests/support/service.ts'
+import { startService } from '#tests/support/service.ts'
 import { examineMcp, type McpDiagnosis } from './mcp-doctor.ts'
 
-let service: Service
-let user: ServiceUser
-before(async () => {
-  service = await startService()
-  user = await service.createUser()
-  await service.link(user, 'healthy', 'fiskil')
-})
+const service = await startService()
+const user = await service.createUser()
+await service.link(user, 'healthy', 'fiskil')
 after(() => service.close())
 
 const examine = (url: string, key: string | null = null) => examineMcp({ url, key, json: false })

@@ -5,18 +5,15 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { runCommand } from '#tests/support/command.ts'
-import { makeStillClock, type Service, specified, startService } from '#tests/support/service.ts'
+import { makeStillClock, specified, startService } from '#tests/support/service.ts'
 import { makeClient } from './client.ts'
 import { serverSubjects } from './conformance.ts'
 import { examine as examineAll, type Report } from './report.ts'
 import { makeSession } from './session.ts'
 
-let service: Service
-before(async () => {
-  service = await startService({ clock: makeStillClock(Date.now()) })
-})
+const service = await startService({ clock: makeStillClock(Date.now()) })
 after(() => service.close())
 
 async function keyOf(plan: 'developer' | 'professional'): Promise<string> {

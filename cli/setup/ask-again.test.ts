@@ -5,11 +5,11 @@
 import assert from 'node:assert/strict'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, type TestContext, test } from 'node:test'
+import { after, type TestContext, test } from 'node:test'
 import { systemClock } from '#kernel/time.ts'
 import { demoApplication } from '#sandbox/enablebanking/index.ts'
 import { demoPersonalKey } from '#sandbox/snaptrade/people.ts'
-import { type Sandbox, startSandbox } from '#sandbox/start.ts'
+import { startSandbox } from '#sandbox/start.ts'
 import { makeSetupFolder } from '#tests/support/setup-folder.ts'
 
 const args = ['--email', 'emma@b.example']
@@ -19,10 +19,7 @@ const akahuApp = 'app_token_pahealthy00000000000000000'
 const akahuUser = 'user_token_pahealthy00000000000000000'
 const { clientId, consumerKey } = demoPersonalKey
 
-let sandbox: Sandbox
-before(async () => {
-  sandbox = await startSandbox({ clock: systemClock })
-})
+const sandbox = await startSandbox({ clock: systemClock })
 after(() => sandbox.close())
 
 function makePlace(t: TestContext, text: string) {

@@ -6,11 +6,11 @@
 import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, type TestContext, test } from 'node:test'
+import { after, type TestContext, test } from 'node:test'
 import { isKeyShaped } from '#auth/keys.ts'
 import { systemClock } from '#kernel/time.ts'
 import { demoPersonalKey } from '#sandbox/snaptrade/people.ts'
-import { type Sandbox, startSandbox } from '#sandbox/start.ts'
+import { startSandbox } from '#sandbox/start.ts'
 import type { Ended } from '#tests/support/command.ts'
 import { makeSetupFolder } from '#tests/support/setup-folder.ts'
 
@@ -24,10 +24,7 @@ const snaptrade = {
   SNAPTRADE_CONSUMER_KEY: demoPersonalKey.consumerKey,
 }
 
-let sandbox: Sandbox
-before(async () => {
-  sandbox = await startSandbox({ clock: systemClock })
-})
+const sandbox = await startSandbox({ clock: systemClock })
 after(() => sandbox.close())
 
 const makeFolder = (t: TestContext) => makeSetupFolder(t, sandbox)

@@ -2,8 +2,8 @@
  * Tests of the Akahu emulator itself: it is as strict as the documentation of the real one, and reproducible.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { type AkahuEmulator, demoApp, demoUserTokens, startAkahuEmulator } from './emulator.ts'
+import { after, test } from 'node:test'
+import { demoApp, demoUserTokens, startAkahuEmulator } from './emulator.ts'
 import { institutions } from './factories.ts'
 import { migrateAccount } from './people.ts'
 
@@ -11,11 +11,8 @@ const now = Date.parse('2026-11-20T21:15:00.000Z')
 const day = 86_400_000
 let clockMs = now
 const clock = { now: () => clockMs }
-let akahu: AkahuEmulator
 
-before(async () => {
-  akahu = await startAkahuEmulator({ clock })
-})
+const akahu = await startAkahuEmulator({ clock })
 after(() => akahu.close())
 
 const userHeaders = (token: string) => ({

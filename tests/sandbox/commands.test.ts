@@ -1,19 +1,15 @@
 /** Every sandbox command against a running service, and what the REST API shows afterwards. */
 import assert from 'node:assert/strict'
-import { after, afterEach, before, test } from 'node:test'
+import { after, afterEach, test } from 'node:test'
 import { byOperator } from '#contract/actor.ts'
 import { toPersonalTokens } from '#sandbox/akahu/emulator.ts'
 import { credentialsOf, magicUsers, sandboxProviders } from '#sandbox/magic-users.ts'
-import { codeOf, type Service, startService } from '#tests/support/service.ts'
+import { codeOf, startService } from '#tests/support/service.ts'
 import { commandsOf } from './command.ts'
 import { linkMagic, providersWith } from './linked.ts'
 
-let service: Service
-let sandbox: ReturnType<typeof commandsOf>
-before(async () => {
-  service = await startService()
-  sandbox = commandsOf(service)
-})
+const service = await startService()
+const sandbox = commandsOf(service)
 after(() => service.close())
 afterEach(async () => {
   await sandbox.json('reset')

@@ -3,16 +3,13 @@
  * sent it.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import type { Holding, Trade, Transaction } from '#contract/resources.ts'
 import { sandboxProviders } from '#sandbox/magic-users.ts'
-import { type Service, startService } from '#tests/support/service.ts'
+import { startService } from '#tests/support/service.ts'
 import { type Linked, linkMagic } from './linked.ts'
 
-let service: Service
-before(async () => {
-  service = await startService()
-})
+const service = await startService()
 after(() => service.close())
 
 async function transactions(linked: Linked, account: string): Promise<Transaction[]> {

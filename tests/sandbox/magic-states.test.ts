@@ -1,14 +1,11 @@
 /** Magic users who show the state of a consent, a login or a provider: each as the REST API shows it. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { type MagicName, magicUsers, sandboxProviders } from '#sandbox/magic-users.ts'
-import { codeOf, type Service, startService } from '#tests/support/service.ts'
+import { codeOf, startService } from '#tests/support/service.ts'
 import { linkMagic, providersWith } from './linked.ts'
 
-let service: Service
-before(async () => {
-  service = await startService()
-})
+const service = await startService()
 after(() => service.close())
 
 const gone = 'Upstream rejected request: consent withdrawn, reconnect'

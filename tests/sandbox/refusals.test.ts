@@ -1,16 +1,12 @@
 /** What the sandbox commands refuse, and that they exist in sandbox mode alone. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { adminToken, makeWorld } from '#tests/request/admin/world.ts'
-import { type Service, startService } from '#tests/support/service.ts'
+import { startService } from '#tests/support/service.ts'
 import { commandsOf, runCommand } from './command.ts'
 
-let service: Service
-let sandbox: ReturnType<typeof commandsOf>
-before(async () => {
-  service = await startService()
-  sandbox = commandsOf(service)
-})
+const service = await startService()
+const sandbox = commandsOf(service)
 after(() => service.close())
 
 test('exit 1: unknown people and providers, fields that do not fit, numbers out of bounds', async () => {

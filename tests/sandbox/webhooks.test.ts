@@ -3,24 +3,20 @@
  * sync, without anybody asking; and the commands that send them.
  */
 import assert from 'node:assert/strict'
-import { after, afterEach, before, test } from 'node:test'
+import { after, afterEach, test } from 'node:test'
 import { request } from 'undici'
 import { sandboxProviders } from '#sandbox/magic-users.ts'
 import { makeAccount } from '#sandbox/snaptrade/index.ts'
 import type { SyncReason } from '#store/ports/syncs.ts'
 import { startReceiver, withStatus } from '#tests/request/webhooks/stage.ts'
-import { type Service, startService } from '#tests/support/service.ts'
+import { startService } from '#tests/support/service.ts'
 import { parseEvent } from '#tests/support/synced-event.ts'
 import { until } from '#tests/support/until.ts'
 import { commandsOf } from './command.ts'
 import { linkMagic } from './linked.ts'
 
-let service: Service
-let sandbox: ReturnType<typeof commandsOf>
-before(async () => {
-  service = await startService({ webhooks: true, env: { ROLE: 'all' } })
-  sandbox = commandsOf(service)
-})
+const service = await startService({ webhooks: true, env: { ROLE: 'all' } })
+const sandbox = commandsOf(service)
 after(() => service.close())
 afterEach(async () => {
   await sandbox.json('reset')

@@ -5,11 +5,11 @@
  */
 
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { type ConnectionId, type LoginId, newId, type UserId } from '#kernel/ids.ts'
 import { reconnectDueAt } from '#mail/reconnect-due.ts'
 import { newOAuthRow } from '#tests/contract/store/rows.ts'
-import { assertSearches, openPlanStage, type PlanStage } from '#tests/support/query-plans.ts'
+import { assertSearches, openPlanStage } from '#tests/support/query-plans.ts'
 import { makeAccountStore } from '../connections/accounts.ts'
 import { makeConnectionEventStore } from '../connections/connection-events.ts'
 import { makeConnectionStore } from '../connections/connections.ts'
@@ -29,15 +29,12 @@ import { listKeys, sealedTables } from './sealed-tables.ts'
 
 const sealer = makeSealer([new Uint8Array(32)])
 const mails = { reconnectDueAt, sealer, now: () => 1 }
-let stage: PlanStage
 let engine: Engine
 let write: Write
 const plansOf = (work: () => Promise<unknown>) => stage.plansOf(work)
 
-before(async () => {
-  stage = await openPlanStage()
-  ;({ engine, write } = stage)
-})
+const stage = await openPlanStage()
+;({ engine, write } = stage)
 after(() => stage?.close())
 
 test('the sweep of sessions reads those that have ended, not all', async () => {

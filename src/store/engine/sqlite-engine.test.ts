@@ -1,19 +1,15 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { sql } from 'kysely'
 import { makeSqlitePlace } from '#tests/contract/store/place.ts'
-import type { Engine } from './engine.ts'
 import { openSqlite } from './sqlite-engine.ts'
 import type { Db } from './tables.ts'
 
 const [normal, full] = [1, 2]
 const place = makeSqlitePlace()
-let engine: Engine
-before(async () => {
-  await (await place.open()).close()
-  engine = openSqlite(place.dataDir, () => {})
-  await sql`create table notes (note text)`.execute(engine.db)
-})
+await (await place.open()).close()
+const engine = openSqlite(place.dataDir, () => {})
+await sql`create table notes (note text)`.execute(engine.db)
 after(async () => {
   await engine.close()
   await place.remove()

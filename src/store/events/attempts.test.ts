@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { sql } from 'kysely'
 import {
   acceptChunks,
@@ -13,10 +13,7 @@ import { addLink, now } from '#tests/contract/store/rows.ts'
 import { openSqlite } from '../engine/sqlite-engine.ts'
 
 const place = makeMigratedPlace()
-let store: Awaited<ReturnType<typeof place.open>>
-before(async () => {
-  store = await place.open()
-})
+const store = await place.open()
 after(() => place.remove())
 
 test('of an event that was shredded during the attempt no answer is stored, although its key is still in memory', async () => {

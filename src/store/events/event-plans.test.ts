@@ -4,7 +4,7 @@
  * those that are stored.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { Provider } from '#contract/resources.ts'
 import {
   type AccountId,
@@ -23,7 +23,7 @@ import {
   resultAs,
 } from '#tests/contract/store/event-rows.ts'
 import { newConnection, newUser, now } from '#tests/contract/store/rows.ts'
-import { assertSearches, openPlanStage, type PlanStage } from '#tests/support/query-plans.ts'
+import { assertSearches, openPlanStage } from '#tests/support/query-plans.ts'
 import { makeConnectionStore } from '../connections/connections.ts'
 import { makeLoginStore } from '../connections/logins.ts'
 import { makeUserStore } from '../people/users.ts'
@@ -35,7 +35,6 @@ import { makeEndpointStore } from './endpoints.ts'
 import { makeEventStore } from './events.ts'
 import { makeOpenedEndpoints } from './opened-endpoints.ts'
 
-let stage: PlanStage
 const plansOf = (work: () => Promise<unknown>) => stage.plansOf(work)
 const parts = () => {
   const sealer = makeSealer([new Uint8Array(32)])
@@ -44,9 +43,7 @@ const parts = () => {
 const noMails = { reconnectDueAt: null, sealer: makeSealer([new Uint8Array(32)]), now: () => now }
 const key = (table: string) => `sqlite_autoindex_${table}_1`
 
-before(async () => {
-  stage = await openPlanStage()
-})
+const stage = await openPlanStage()
 after(() => stage?.close())
 
 async function addLink(): Promise<{ userId: UserId; connectionId: ConnectionId }> {

@@ -1,20 +1,15 @@
 /** The operator's pages: behind the admin token, without money and without names of accounts. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { request } from 'undici'
 import type { QueueSample } from '#telemetry/queue-samples.ts'
-import { type Service, type ServiceUser, startService } from '#tests/support/service.ts'
+import { startService } from '#tests/support/service.ts'
 import type { ProviderStanding } from '#usage/provider-states.ts'
 
-let service: Service
-let user: ServiceUser
-let email: string
-before(async () => {
-  service = await startService()
-  user = await service.createUser({ plan: 'professional' })
-  await service.link(user, 'healthy')
-  email = (await service.app.store.users.find(user.id))?.email ?? ''
-})
+const service = await startService()
+const user = await service.createUser({ plan: 'professional' })
+await service.link(user, 'healthy')
+const email = (await service.app.store.users.find(user.id))?.email ?? ''
 after(() => service.close())
 
 interface Page {

@@ -3,16 +3,13 @@
  * accounts.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { request } from 'undici'
-import { connectAgent, type PagesWorld, startPages } from '#tests/request/pages/world.ts'
+import { connectAgent, startPages } from '#tests/request/pages/world.ts'
 import { post, toolCall } from '#tests/support/agent.ts'
 import type { Answer } from '#tests/support/service.ts'
 
-let world: PagesWorld
-before(async () => {
-  world = await startPages({ env: { RATE_LIMIT_CHEAP: '60' } })
-})
+const world = await startPages({ env: { RATE_LIMIT_CHEAP: '60' } })
 after(() => world.close())
 
 /** One request with the admin token. */

@@ -1,14 +1,9 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
+import { after, beforeEach, test } from 'node:test'
 import type { FiskilSandboxAccount } from '#sandbox/fiskil/index.ts'
 import type { AccountRow } from '#store/ports/accounts.ts'
 import { plantBank } from '#tests/support/bank.ts'
-import {
-  type Answer,
-  type Service,
-  type ServiceUser,
-  startService,
-} from '#tests/support/service.ts'
+import { type Answer, type ServiceUser, startService } from '#tests/support/service.ts'
 
 interface Balance {
   readonly accountId: string
@@ -17,15 +12,10 @@ interface Balance {
   readonly currency: string | null
 }
 
-let service: Service
-let user: ServiceUser
-let accounts: readonly AccountRow[]
-before(async () => {
-  service = await startService()
-  user = await service.createUser()
-  await service.link(user, 'healthy')
-  accounts = await service.accounts(user)
-})
+const service = await startService()
+const user = await service.createUser()
+await service.link(user, 'healthy')
+const accounts = await service.accounts(user)
 after(() => service.close())
 beforeEach(() => {
   service.sandbox.fiskil.clearFaults()

@@ -1,20 +1,14 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { plantBank } from '#tests/support/bank.ts'
 import { linkBroker } from '#tests/support/broker.ts'
-import { codeOf, type Service, type ServiceUser, startService } from '#tests/support/service.ts'
+import { codeOf, startService } from '#tests/support/service.ts'
 
-let service: Service
-let user: ServiceUser
-let bank: readonly string[]
-let brokerage: readonly string[]
-before(async () => {
-  service = await startService()
-  user = await service.createUser()
-  bank = (await plantBank(service, user, { accounts: [{}, {}] })).accounts.map((row) => row.id)
-  brokerage = (await linkBroker(service, user, [{}, {}])).accounts.map((row) => row.id)
-})
+const service = await startService()
+const user = await service.createUser()
+const bank = (await plantBank(service, user, { accounts: [{}, {}] })).accounts.map((row) => row.id)
+const brokerage = (await linkBroker(service, user, [{}, {}])).accounts.map((row) => row.id)
 after(() => service.close())
 
 const ask = (ids: readonly string[]) =>

@@ -1,19 +1,14 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { upstreamId } from '#kernel/ids.ts'
 import { replaceAccounts } from '#tests/contract/store/rows.ts'
 import { plantBank } from '#tests/support/bank.ts'
-import { codeOf, type Service, type ServiceUser, startService } from '#tests/support/service.ts'
+import { codeOf, startService } from '#tests/support/service.ts'
 
-let service: Service
-let user: ServiceUser
-let own: string
-before(async () => {
-  service = await startService()
-  user = await service.createUser()
-  own = (await plantBank(service, user, { accounts: [{}] })).accounts[0]?.id ?? ''
-})
+const service = await startService()
+const user = await service.createUser()
+const own = (await plantBank(service, user, { accounts: [{}] })).accounts[0]?.id ?? ''
 after(() => service.close())
 
 const ask = (id: string) => service.get(`/v1/balances?accountIds=${own},${id}`, user)

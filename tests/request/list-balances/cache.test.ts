@@ -1,18 +1,13 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
-import { type Service, type ServiceUser, specified, startService } from '#tests/support/service.ts'
+import { after, beforeEach, test } from 'node:test'
+import { specified, startService } from '#tests/support/service.ts'
 
-let service: Service
-let user: ServiceUser
-let ids: readonly string[]
-before(async () => {
-  service = await startService({
-    env: { CACHE_MAX_ENTRY_BYTES: '600', RATE_LIMIT_MID: specified.RATE_LIMIT_MID },
-  })
-  user = await service.createUser()
-  await service.link(user, 'healthy', 'fiskil')
-  ids = (await service.accounts(user)).map((row) => row.id)
+const service = await startService({
+  env: { CACHE_MAX_ENTRY_BYTES: '600', RATE_LIMIT_MID: specified.RATE_LIMIT_MID },
 })
+const user = await service.createUser()
+await service.link(user, 'healthy', 'fiskil')
+const ids = (await service.accounts(user)).map((row) => row.id)
 after(() => service.close())
 beforeEach(() => service.clock.advance(600_000))
 

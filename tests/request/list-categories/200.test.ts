@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { type Service, type ServiceUser, specified, startService } from '#tests/support/service.ts'
+import { after, test } from 'node:test'
+import { specified, startService } from '#tests/support/service.ts'
 
-let service: Service
-let user: ServiceUser
-before(async () => {
-  service = await startService({ env: specified })
-  user = await service.createUser({ plan: 'developer' })
-})
+const service = await startService({ env: specified })
+const user = await service.createUser({ plan: 'developer' })
 after(() => service.close())
 
 /** Typed off the contract, on purpose not imported from the code. */

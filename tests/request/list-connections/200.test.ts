@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { plantBank } from '#tests/support/bank.ts'
 import { linkBroker, position } from '#tests/support/broker.ts'
-import { codeOf, type Service, startService } from '#tests/support/service.ts'
+import { codeOf, startService } from '#tests/support/service.ts'
 
-let service: Service
-before(async () => {
-  service = await startService()
-})
+const service = await startService()
 after(() => service.close())
 
 const iso = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?Z$/

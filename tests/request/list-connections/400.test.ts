@@ -1,12 +1,9 @@
 /** What connections and accounts cannot include (reading R40). */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { codeOf, type Service, startService } from '#tests/support/service.ts'
+import { after, test } from 'node:test'
+import { codeOf, startService } from '#tests/support/service.ts'
 
-let service: Service
-before(async () => {
-  service = await startService()
-})
+const service = await startService()
 after(() => service.close())
 
 test('400: whatever else is to be included is named', async () => {

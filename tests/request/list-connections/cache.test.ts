@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { plantBank } from '#tests/support/bank.ts'
-import { type Service, type ServiceUser, startService } from '#tests/support/service.ts'
+import { startService } from '#tests/support/service.ts'
 
-let service: Service
-let user: ServiceUser
-before(async () => {
-  service = await startService()
-  user = await service.createUser()
-  await plantBank(service, user)
-})
+const service = await startService()
+const user = await service.createUser()
+await plantBank(service, user)
 after(() => service.close())
 
 const cacheOf = async (path: string) => (await service.get(path, user)).headers['x-cache']

@@ -3,17 +3,14 @@
  * null.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { byOperator } from '#contract/actor.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import { linkBroker } from '#tests/support/broker.ts'
-import { type Service, type ServiceUser, startService } from '#tests/support/service.ts'
+import { type ServiceUser, startService } from '#tests/support/service.ts'
 
-let service: Service
-before(async () => {
-  service = await startService()
-})
+const service = await startService()
 after(() => service.close())
 
 /** Not the answer that is kept for a minute, but what it would be made of. */

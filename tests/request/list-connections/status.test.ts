@@ -2,7 +2,7 @@
  * R20b: how the status of a connection follows what live reads show about its consent, in both directions.
  */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
+import { after, beforeEach, test } from 'node:test'
 import { type Connections, makeConnections } from '#connections/connections.ts'
 import { byOperator } from '#contract/actor.ts'
 import type { ConnectionStatus } from '#contract/resources.ts'
@@ -13,10 +13,7 @@ import { openReadings } from '#tests/support/readings.ts'
 import { type Service, type ServiceUser, startService } from '#tests/support/service.ts'
 import { until } from '#tests/support/until.ts'
 
-let service: Service
-before(async () => {
-  service = await startService()
-})
+const service = await startService()
 after(() => service.close())
 beforeEach(() => {
   const { fiskil, akahu, snaptrade } = service.sandbox

@@ -1,15 +1,12 @@
 /** Events that are fetched: order, acknowledgement, consumers apart, waiting. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { byOperator } from '#contract/actor.ts'
-import { type Service, type ServiceUser, startService } from '#tests/support/service.ts'
+import { type ServiceUser, startService } from '#tests/support/service.ts'
 import { makeConnectionEvents } from '#webhooks/accept-connection-events.ts'
 import { emit, manyDigits, transactionText } from './emitted.ts'
 
-let service: Service
-before(async () => {
-  service = await startService()
-})
+const service = await startService()
 after(() => service.close())
 
 const store = () => service.app.store

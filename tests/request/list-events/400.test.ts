@@ -1,14 +1,10 @@
 /** Cursors and parameters that are none. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { codeOf, type Service, type ServiceUser, startService } from '#tests/support/service.ts'
+import { after, test } from 'node:test'
+import { codeOf, startService } from '#tests/support/service.ts'
 
-let service: Service
-let user: ServiceUser
-before(async () => {
-  service = await startService()
-  user = await service.createUser()
-})
+const service = await startService()
+const user = await service.createUser()
 after(() => service.close())
 
 async function assertRefused(query: string, as = user): Promise<void> {

@@ -1,14 +1,11 @@
 /** Events as a stream: each with its cursor, resumed by `Last-Event-ID`, ended when the process stops. */
 import assert from 'node:assert/strict'
-import { after, before, type TestContext, test } from 'node:test'
+import { after, type TestContext, test } from 'node:test'
 import { request } from 'undici'
 import { type Service, type ServiceUser, specified, startService } from '#tests/support/service.ts'
 import { emit, manyDigits, transactionText } from './emitted.ts'
 
-let service: Service
-before(async () => {
-  service = await startService({ env: specified })
-})
+const service = await startService({ env: specified })
 after(() => service.close())
 
 interface Block {

@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import type { PlanRow } from '#store/ports/users.ts'
 import { linkBroker, position } from '#tests/support/broker.ts'
-import { codeOf, type Service, startService } from '#tests/support/service.ts'
+import { codeOf, startService } from '#tests/support/service.ts'
 
-let service: Service
-before(async () => {
-  service = await startService()
-})
+const service = await startService()
 after(() => service.close())
 
 const refused: readonly Partial<PlanRow>[] = [

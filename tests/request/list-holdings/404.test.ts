@@ -1,22 +1,15 @@
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { byOperator } from '#contract/actor.ts'
-import { type Broker, linkBroker, position } from '#tests/support/broker.ts'
-import { codeOf, type Service, type ServiceUser, startService } from '#tests/support/service.ts'
+import { linkBroker, position } from '#tests/support/broker.ts'
+import { codeOf, startService } from '#tests/support/service.ts'
 
-let service: Service
-let user: ServiceUser
-let broker: Broker
-let other: Broker
-let foreign: Broker
-before(async () => {
-  service = await startService()
-  user = await service.createUser()
-  broker = await linkBroker(service, user, [{ positions: [position()] }])
-  other = await linkBroker(service, user, [{ positions: [position()] }])
-  foreign = await linkBroker(service, await service.createUser(), [{ positions: [position()] }])
-})
+const service = await startService()
+const user = await service.createUser()
+const broker = await linkBroker(service, user, [{ positions: [position()] }])
+const other = await linkBroker(service, user, [{ positions: [position()] }])
+const foreign = await linkBroker(service, await service.createUser(), [{ positions: [position()] }])
 after(() => service.close())
 
 for (const path of ['/v1/holdings', '/v1/trades']) {

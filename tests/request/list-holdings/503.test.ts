@@ -1,23 +1,14 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
+import { after, beforeEach, test } from 'node:test'
 import type { Misbehaviour } from '#sandbox/emulator.ts'
-import {
-  activity,
-  type Broker,
-  type BrokerAccount,
-  linkBroker,
-  position,
-} from '#tests/support/broker.ts'
-import { codeOf, type Service, type ServiceUser, startService } from '#tests/support/service.ts'
+import { activity, type BrokerAccount, linkBroker, position } from '#tests/support/broker.ts'
+import { codeOf, startService } from '#tests/support/service.ts'
 
-let service: Service
-let user: ServiceUser
-let broker: Broker
-before(async () => {
-  service = await startService()
-  user = await service.createUser()
-  broker = await linkBroker(service, user, [{ positions: [position()], activities: [activity()] }])
-})
+const service = await startService()
+const user = await service.createUser()
+const broker = await linkBroker(service, user, [
+  { positions: [position()], activities: [activity()] },
+])
 after(() => service.close())
 beforeEach(() => {
   service.sandbox.snaptrade.clearFaults()

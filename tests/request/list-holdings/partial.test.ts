@@ -3,16 +3,12 @@
  * so that none is left out in silence (reading R20b). The same for trades.
  */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
+import { after, beforeEach, test } from 'node:test'
 import { activity, type BrokerAccount, linkBroker, position } from '#tests/support/broker.ts'
-import { codeOf, type Service, type ServiceUser, startService } from '#tests/support/service.ts'
+import { codeOf, startService } from '#tests/support/service.ts'
 
-let service: Service
-let user: ServiceUser
-before(async () => {
-  service = await startService()
-  user = await service.createUser()
-})
+const service = await startService()
+const user = await service.createUser()
 after(() => service.close())
 // Another minute for the budget of SnapTrade calls, another ten for the cache.
 beforeEach(() => service.clock.advance(660_000))

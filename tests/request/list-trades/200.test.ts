@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
+import { after, beforeEach, test } from 'node:test'
 import { options, securities } from '#sandbox/snaptrade/securities.ts'
 import { type Activity, activity, linkBroker } from '#tests/support/broker.ts'
-import { type Service, type ServiceUser, startService } from '#tests/support/service.ts'
+import { startService } from '#tests/support/service.ts'
 
-let service: Service
-let user: ServiceUser
-before(async () => {
-  service = await startService()
-  user = await service.createUser()
-})
+const service = await startService()
+const user = await service.createUser()
 after(() => service.close())
 // Another minute for the budget of SnapTrade calls, another ten for the cache.
 beforeEach(() => service.clock.advance(660_000))

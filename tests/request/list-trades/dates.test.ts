@@ -1,14 +1,11 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
+import { after, beforeEach, test } from 'node:test'
 import { addDays, getZone, toMicros } from '#kernel/time.ts'
 import { callTool } from '#tests/support/agent.ts'
 import { activity, type Broker, linkBroker } from '#tests/support/broker.ts'
-import { codeOf, type Service, type ServiceUser, startService } from '#tests/support/service.ts'
+import { codeOf, type ServiceUser, startService } from '#tests/support/service.ts'
 
-let service: Service
-before(async () => {
-  service = await startService()
-})
+const service = await startService()
 after(() => service.close())
 beforeEach(() => {
   service.sandbox.snaptrade.requests.length = 0

@@ -3,17 +3,13 @@
  * (readings R17, R18).
  */
 import assert from 'node:assert/strict'
-import { after, afterEach, before, test } from 'node:test'
+import { after, afterEach, test } from 'node:test'
 import type { EmulatorRequest } from '#sandbox/emulator.ts'
 import { type Activity, activity, type Broker, linkBroker } from '#tests/support/broker.ts'
-import { codeOf, type Service, type ServiceUser, startService } from '#tests/support/service.ts'
+import { codeOf, startService } from '#tests/support/service.ts'
 
-let service: Service
-let user: ServiceUser
-before(async () => {
-  service = await startService()
-  user = await service.createUser()
-})
+const service = await startService()
+const user = await service.createUser()
 after(() => service.close())
 afterEach(() => {
   service.sandbox.snaptrade.clearFaults()

@@ -1,19 +1,10 @@
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
+import { after, beforeEach, test } from 'node:test'
 import { type Activity, activity, type Broker, linkBroker } from '#tests/support/broker.ts'
-import {
-  type Answer,
-  type Service,
-  type ServiceUser,
-  startService,
-} from '#tests/support/service.ts'
+import { type Answer, startService } from '#tests/support/service.ts'
 
-let service: Service
-let user: ServiceUser
-before(async () => {
-  service = await startService()
-  user = await service.createUser()
-})
+const service = await startService()
+const user = await service.createUser()
 after(() => service.close())
 beforeEach(() => {
   service.sandbox.snaptrade.clearFaults()

@@ -1,17 +1,13 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { migrateAccount } from '#sandbox/akahu/people.ts'
-import { codeOf, type Service, type ServiceUser, startService } from '#tests/support/service.ts'
+import { codeOf, startService } from '#tests/support/service.ts'
 import { akahuRow, fiskilRow, makeBankUser, namesOf, plantAkahu, plantFiskil } from './planted.ts'
 
-let service: Service
-let user: ServiceUser
-before(async () => {
-  service = await startService()
-  user = await service.createUser()
-  await service.link(user, 'healthy')
-  await service.link(user, 'history', 'fiskil')
-})
+const service = await startService()
+const user = await service.createUser()
+await service.link(user, 'healthy')
+await service.link(user, 'history', 'fiskil')
 after(() => service.close())
 
 async function bankAccount(provider: 'fiskil' | 'akahu', name?: string) {

@@ -2,21 +2,16 @@
  * Connections and accounts that are not there for the caller (contract, Errors; readings R3 step 10, R12).
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { byOperator } from '#contract/actor.ts'
 import type { AccountRow } from '#store/ports/accounts.ts'
-import { codeOf, type Service, type ServiceUser, startService } from '#tests/support/service.ts'
+import { codeOf, startService } from '#tests/support/service.ts'
 
-let service: Service
-let user: ServiceUser
-let rows: readonly AccountRow[]
-before(async () => {
-  service = await startService()
-  user = await service.createUser()
-  await service.link(user, 'healthy', 'fiskil')
-  await service.link(user, 'healthy', 'akahu')
-  rows = await service.accounts(user)
-})
+const service = await startService()
+const user = await service.createUser()
+await service.link(user, 'healthy', 'fiskil')
+await service.link(user, 'healthy', 'akahu')
+const rows = await service.accounts(user)
 after(() => service.close())
 
 const unknownId = '7f0c9a52-3f0e-4a57-9a3f-0d5b7a3a2a10'

@@ -3,9 +3,9 @@
  * Limits; R21).
  */
 import assert from 'node:assert/strict'
-import { after, afterEach, before, test } from 'node:test'
+import { after, afterEach, test } from 'node:test'
 import type { Emulator, Misbehaviour } from '#sandbox/emulator.ts'
-import { type Answer, codeOf, type Service, startService } from '#tests/support/service.ts'
+import { type Answer, codeOf, startService } from '#tests/support/service.ts'
 import {
   akahuRow,
   type BankUser,
@@ -15,14 +15,9 @@ import {
   plantFiskil,
 } from './planted.ts'
 
-let service: Service
-let bank: BankUser
-let nz: BankUser
-before(async () => {
-  service = await startService({ env: { UPSTREAM_TIMEOUT_MS: '1500' } })
-  bank = await makeBankUser(service, { provider: 'fiskil', name: 'Bonus Saver' })
-  nz = await makeBankUser(service, { provider: 'akahu', name: 'Rainy Day' })
-})
+const service = await startService({ env: { UPSTREAM_TIMEOUT_MS: '1500' } })
+const bank = await makeBankUser(service, { provider: 'fiskil', name: 'Bonus Saver' })
+const nz = await makeBankUser(service, { provider: 'akahu', name: 'Rainy Day' })
 afterEach(() => {
   for (const emulator of [service.sandbox.fiskil, service.sandbox.akahu]) emulator.clearFaults()
   // Breakers and earlier walks have expired.

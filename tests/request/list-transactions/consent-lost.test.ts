@@ -3,8 +3,8 @@
  * R20b).
  */
 import assert from 'node:assert/strict'
-import { after, afterEach, before, test } from 'node:test'
-import { codeOf, type Service, startService } from '#tests/support/service.ts'
+import { after, afterEach, test } from 'node:test'
+import { codeOf, startService } from '#tests/support/service.ts'
 import {
   akahuRow,
   type BankUser,
@@ -15,10 +15,7 @@ import {
   plantFiskil,
 } from './planted.ts'
 
-let service: Service
-before(async () => {
-  service = await startService()
-})
+const service = await startService()
 afterEach(() => {
   for (const { consents } of Object.values(service.sandbox.fiskil.people)) {
     for (const consent of consents) consent.active = true

@@ -1,14 +1,8 @@
 /** Pending rows, and the posted ones that replaced them (reading R39). */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import type { Provider } from '#contract/resources.ts'
-import {
-  codeOf,
-  makeStillClock,
-  type Service,
-  type ServiceUser,
-  startService,
-} from '#tests/support/service.ts'
+import { codeOf, makeStillClock, type ServiceUser, startService } from '#tests/support/service.ts'
 import { akahuRow, fiskilRow, makeBankUser, plantAkahu, plantFiskil } from './planted.ts'
 
 interface Row {
@@ -26,10 +20,7 @@ interface Row {
 
 const hourMs = 3_600_000
 const clock = makeStillClock()
-let service: Service
-before(async () => {
-  service = await startService({ clock })
-})
+const service = await startService({ clock })
 after(() => service.close())
 
 /** The same hour a week later: the clock is never set back. */

@@ -3,16 +3,13 @@
  * written in.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { addDays, getZone, toMicros, toMillis } from '#kernel/time.ts'
 import { callTool } from '#tests/support/agent.ts'
-import { type Service, startService } from '#tests/support/service.ts'
+import { startService } from '#tests/support/service.ts'
 import { akahuRow, fiskilRow, makeBankUser, namesOf, plantAkahu, plantFiskil } from './planted.ts'
 
-let service: Service
-before(async () => {
-  service = await startService()
-})
+const service = await startService()
 after(() => service.close())
 
 test('R16a: without to, a plain date counts once its day has begun anywhere on Earth', async () => {

@@ -2,30 +2,22 @@ import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, afterEach, before, beforeEach, test } from 'node:test'
+import { after, afterEach, beforeEach, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { request } from 'undici'
 import { systemClock } from '#kernel/time.ts'
-import {
-  type FiskilEmulator,
-  fiskilDemoCredentials,
-  startFiskilEmulator,
-} from '#sandbox/fiskil/index.ts'
+import { fiskilDemoCredentials, startFiskilEmulator } from '#sandbox/fiskil/index.ts'
 import { type Started, startProcess } from '#tests/support/process.ts'
 import { dial, type RawExchange, receive } from './raw.ts'
 
 const adminToken = 'a-token-of-the-drain-test-0123456789'
 
-let folder: string
-let fiskil: FiskilEmulator
 let running: Started
 let origin: string
 let key: string
 let path: string
-before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'tributary-drain-'))
-  fiskil = await startFiskilEmulator({ clock: systemClock })
-})
+const folder = await mkdtemp(join(tmpdir(), 'tributary-drain-'))
+const fiskil = await startFiskilEmulator({ clock: systemClock })
 after(async () => {
   await fiskil.close()
   await rm(folder, { recursive: true, force: true })

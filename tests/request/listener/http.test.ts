@@ -1,16 +1,11 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { type Service, type ServiceUser, startService } from '#tests/support/service.ts'
+import { after, test } from 'node:test'
+import { startService } from '#tests/support/service.ts'
 import { dial, receive, sendRaw } from './raw.ts'
 
-let service: Service
-let user: ServiceUser
-let head: string
-before(async () => {
-  service = await startService()
-  user = await service.createUser()
-  head = `Host: localhost\r\nAuthorization: Bearer ${user.key}\r\n`
-})
+const service = await startService()
+const user = await service.createUser()
+const head = `Host: localhost\r\nAuthorization: Bearer ${user.key}\r\n`
 after(() => service.close())
 
 const get = (target: string, extra = '') => `GET ${target} HTTP/1.1\r\n${head}${extra}\r\n`

@@ -1,23 +1,18 @@
 /** Whatever stands in a query, no answer is a 500, and every one fits the served description. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import fc from 'fast-check'
 import { anyCharacter } from '#tests/support/any-character.ts'
-import { activity, type Broker, linkBroker, position } from '#tests/support/broker.ts'
-import { type Service, type ServiceUser, startService } from '#tests/support/service.ts'
+import { activity, linkBroker, position } from '#tests/support/broker.ts'
+import { startService } from '#tests/support/service.ts'
 
-let service: Service
-let user: ServiceUser
-let broker: Broker
-before(async () => {
-  service = await startService()
-  user = await service.createUser()
-  broker = await linkBroker(service, user, [
-    { positions: [position()], activities: [activity()] },
-    {},
-  ])
-  await service.link(user, 'healthy', 'fiskil')
-})
+const service = await startService()
+const user = await service.createUser()
+const broker = await linkBroker(service, user, [
+  { positions: [position()], activities: [activity()] },
+  {},
+])
+await service.link(user, 'healthy', 'fiskil')
 after(() => service.close())
 
 const paths = [

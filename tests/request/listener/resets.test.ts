@@ -8,22 +8,17 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Started, startProcess } from '#tests/support/process.ts'
+import { startProcess } from '#tests/support/process.ts'
 
-let folder: string
-let running: Started
-let origins: Readonly<Record<'public' | 'admin', string>>
-before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'tributary-resets-'))
-  running = startProcess({ DATA_DIR: folder })
-  await running.ready()
-  origins = {
-    public: new URL(running.printed('REST API')).origin,
-    admin: new URL(running.printed('Admin API')).origin,
-  }
-})
+const folder = await mkdtemp(join(tmpdir(), 'tributary-resets-'))
+const running = startProcess({ DATA_DIR: folder })
+await running.ready()
+const origins = {
+  public: new URL(running.printed('REST API')).origin,
+  admin: new URL(running.printed('Admin API')).origin,
+}
 after(async () => {
   running.child.kill('SIGKILL')
   await running.ended

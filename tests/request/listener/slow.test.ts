@@ -1,32 +1,28 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { listenerTimes } from '#doors/listener.ts'
-import { makePublicServer, type PublicServer } from '#doors/public-server.ts'
+import { makePublicServer } from '#doors/public-server.ts'
 import { dial, receive } from './raw.ts'
 
 const quick = { headersMs: 150, requestMs: 300, keepAliveMs: 150, silenceMs: 400, checkMs: 30 }
 
 const unread = Promise.withResolvers<void>()
-let server: PublicServer
-let origin: string
-before(async () => {
-  server = makePublicServer({
-    onFailure: (error) => assert.fail(String(error)),
-    times: quick,
-    direct: [],
-    mount: async () => {},
-    lane: (request, response) => {
-      if (request.url === '/v1/silent') return
-      if (request.url === '/v1/large') {
-        response.once('close', unread.resolve)
-        return void response.end(Buffer.alloc(64 * 1024 * 1024))
-      }
-      response.writeHead(200, { 'content-length': '2' })
-      response.end('ok')
-    },
-  })
-  origin = `http://127.0.0.1:${await server.listen('127.0.0.1', 0)}`
+const server = makePublicServer({
+  onFailure: (error) => assert.fail(String(error)),
+  times: quick,
+  direct: [],
+  mount: async () => {},
+  lane: (request, response) => {
+    if (request.url === '/v1/silent') return
+    if (request.url === '/v1/large') {
+      response.once('close', unread.resolve)
+      return void response.end(Buffer.alloc(64 * 1024 * 1024))
+    }
+    response.writeHead(200, { 'content-length': '2' })
+    response.end('ok')
+  },
 })
+const origin = `http://127.0.0.1:${await server.listen('127.0.0.1', 0)}`
 after(() => server.drain(0))
 
 const slow: readonly [name: string, bytes: string, status: number | null][] = [

@@ -4,15 +4,12 @@
  */
 import assert from 'node:assert/strict'
 import { METHODS } from 'node:http'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Service, startService } from '#tests/support/service.ts'
+import { startService } from '#tests/support/service.ts'
 import { dial, sendRaw } from './raw.ts'
 
-let service: Service
-before(async () => {
-  service = await startService()
-})
+const service = await startService()
 after(() => service.close())
 
 const form = 'application/x-www-form-urlencoded'

@@ -6,15 +6,12 @@ import { mkdtemp, open, rm } from 'node:fs/promises'
 import type { Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Started, startProcess } from '#tests/support/process.ts'
 import { dial } from './raw.ts'
 
-let folder: string
-before(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'tributary-defence-'))
-})
+const folder = await mkdtemp(join(tmpdir(), 'tributary-defence-'))
 after(() => rm(folder, { recursive: true, force: true }))
 
 const preload = new URL('./throw-later.ts', import.meta.url).href

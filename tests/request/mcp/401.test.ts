@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { after, before, beforeEach, test } from 'node:test'
+import { after, beforeEach, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { mintKey } from '#auth/keys.ts'
 import { byOperator } from '#contract/actor.ts'
@@ -11,18 +11,14 @@ import { post, rpc, toolCall } from '#tests/support/agent.ts'
 import {
   type Answer,
   codeOf,
-  type Service,
   type ServiceUser,
   specified,
   startService,
 } from '#tests/support/service.ts'
 import { exchange, open } from '../rest/wire.ts'
 
-let service: Service
 let user: ServiceUser
-before(async () => {
-  service = await startService({ env: specified })
-})
+const service = await startService({ env: specified })
 beforeEach(async () => {
   service.clock.advance(60_000)
   user = await service.createUser()

@@ -1,13 +1,10 @@
 /** What a plan allows an agent (readings R25 to R28). Scopes are tested with the tokens that carry them. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { callTool, modern, post, rpc, toolCall } from '#tests/support/agent.ts'
-import { type Service, type ServiceUser, specified, startService } from '#tests/support/service.ts'
+import { type ServiceUser, specified, startService } from '#tests/support/service.ts'
 
-let service: Service
-before(async () => {
-  service = await startService({ env: specified })
-})
+const service = await startService({ env: specified })
 after(() => service.close())
 
 const unknownId = '7f0c9a52-3f0e-4a57-9a3f-0d5b7a3a2a10'

@@ -3,21 +3,12 @@
  * R28).
  */
 import assert from 'node:assert/strict'
-import { after, afterEach, before, beforeEach, test } from 'node:test'
+import { after, afterEach, beforeEach, test } from 'node:test'
 import { post, rpc, toolCall } from '#tests/support/agent.ts'
-import {
-  type Answer,
-  type Service,
-  type ServiceUser,
-  specified,
-  startService,
-} from '#tests/support/service.ts'
+import { type Answer, type ServiceUser, specified, startService } from '#tests/support/service.ts'
 
-let service: Service
 let user: ServiceUser
-before(async () => {
-  service = await startService({ env: specified })
-})
+const service = await startService({ env: specified })
 beforeEach(async () => {
   service.clock.advance(60_000)
   user = await service.createUser()

@@ -1,25 +1,20 @@
 /** Arguments of tools: strict types, nothing clamped, every problem named (readings R11, R12, R29, R30). */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import type { OperationName } from '#contract/operations.ts'
 import { callTool } from '#tests/support/agent.ts'
-import { activity, type Broker, linkBroker } from '#tests/support/broker.ts'
-import { type Service, type ServiceUser, startService } from '#tests/support/service.ts'
+import { activity, linkBroker } from '#tests/support/broker.ts'
+import { startService } from '#tests/support/service.ts'
 
-let service: Service
-let user: ServiceUser
-let broker: Broker
-before(async () => {
-  service = await startService()
-  user = await service.createUser()
-  broker = await linkBroker(service, user, [
-    {
-      activities: ['2026-11-20', '2025-11-21', '2025-11-20', '2025-11-19', '2024-05-05'].map(
-        (day) => activity({ tradeDate: `${day}T01:00:00Z`, description: day }),
-      ),
-    },
-  ])
-})
+const service = await startService()
+const user = await service.createUser()
+const broker = await linkBroker(service, user, [
+  {
+    activities: ['2026-11-20', '2025-11-21', '2025-11-20', '2025-11-19', '2024-05-05'].map((day) =>
+      activity({ tradeDate: `${day}T01:00:00Z`, description: day }),
+    ),
+  },
+])
 after(() => service.close())
 
 const unknownId = '7f0c9a52-3f0e-4a57-9a3f-0d5b7a3a2a10'

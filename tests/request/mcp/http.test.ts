@@ -1,17 +1,13 @@
 /** What `/mcp` is as an HTTP resource: its methods, its names, the size and the type of what it reads. */
 import assert from 'node:assert/strict'
 import { request as rawRequest } from 'node:http'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { post, rpc, toolCall } from '#tests/support/agent.ts'
-import { codeOf, type Service, type ServiceUser, startService } from '#tests/support/service.ts'
+import { codeOf, startService } from '#tests/support/service.ts'
 import { exchange } from '../rest/wire.ts'
 
-let service: Service
-let user: ServiceUser
-before(async () => {
-  service = await startService()
-  user = await service.createUser()
-})
+const service = await startService()
+const user = await service.createUser()
 after(() => service.close())
 
 const authorized = () => [['Authorization', `Bearer ${user.key}`]] as const

@@ -4,23 +4,17 @@
  */
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
-import { after, afterEach, before, test } from 'node:test'
-import type { AccountRow } from '#store/ports/accounts.ts'
+import { after, afterEach, test } from 'node:test'
 import { modern, post, rpc, toolCall } from '#tests/support/agent.ts'
-import { type Service, type ServiceUser, startService } from '#tests/support/service.ts'
+import { startService } from '#tests/support/service.ts'
 import { open } from '../rest/wire.ts'
 
-let service: Service
-let user: ServiceUser
-let bank: AccountRow
-before(async () => {
-  service = await startService({ env: { REQUEST_TIMEOUT_MS: '1500' } })
-  user = await service.createUser()
-  await service.link(user, 'healthy', 'fiskil')
-  const row = (await service.accounts(user)).find((one) => one.name === 'Everyday')
-  assert(row !== undefined)
-  bank = row
-})
+const service = await startService({ env: { REQUEST_TIMEOUT_MS: '1500' } })
+const user = await service.createUser()
+await service.link(user, 'healthy', 'fiskil')
+const row = (await service.accounts(user)).find((one) => one.name === 'Everyday')
+assert(row !== undefined)
+const bank = row
 afterEach(() => {
   service.sandbox.fiskil.clearFaults()
   service.clock.advance(3_700_000)

@@ -4,19 +4,15 @@
  * the lane.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import fc from 'fast-check'
 import { makeStillClock } from '#tests/support/service.ts'
 import { drawnRequest } from './messages-drawn.ts'
-import { type Door, openDoor, type Sent } from './two-doors.ts'
+import { openDoor, type Sent } from './two-doors.ts'
 
 const clock = makeStillClock()
-let lane: Door
-let library: Door
-before(async () => {
-  lane = await openDoor(clock, false)
-  library = await openDoor(clock, true)
-})
+const lane = await openDoor(clock, false)
+const library = await openDoor(clock, true)
 after(async () => {
   await lane.close()
   await library.close()

@@ -1,15 +1,12 @@
 /** An agent’s list of trades without dates, walked over midnight of the person’s zone (reading R30). */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { addDays, getZone, toMicros, toMillis } from '#kernel/time.ts'
 import { callTool } from '#tests/support/agent.ts'
 import { activity, linkBroker } from '#tests/support/broker.ts'
-import { type Service, startService } from '#tests/support/service.ts'
+import { startService } from '#tests/support/service.ts'
 
-let service: Service
-before(async () => {
-  service = await startService()
-})
+const service = await startService()
 after(() => service.close())
 
 const day = 86_400_000

@@ -1,17 +1,14 @@
 /** OAuth tokens at `/mcp`: scopes, limits per grant, and their end (readings R27, R28). */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
+import { after, beforeEach, test } from 'node:test'
 import { byOperator } from '#contract/actor.ts'
 import { callTool, modern, post, rpc, toolCall } from '#tests/support/agent.ts'
 import { type Person, signUp } from '#tests/support/person.ts'
-import { type Service, specified, startService } from '#tests/support/service.ts'
+import { specified, startService } from '#tests/support/service.ts'
 import { connectAgent, refresh, revoke } from '#tests/support/token.ts'
 
-let service: Service
 let person: Person
-before(async () => {
-  service = await startService({ env: specified })
-})
+const service = await startService({ env: specified })
 beforeEach(async () => {
   service.clock.advance(60_000)
   person = await signUp(service)

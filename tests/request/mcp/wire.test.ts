@@ -4,22 +4,16 @@
  */
 import assert from 'node:assert/strict'
 import { connect, type Socket } from 'node:net'
-import { after, before, test } from 'node:test'
-import type { AccountRow } from '#store/ports/accounts.ts'
+import { after, test } from 'node:test'
 import { modern, post, rpc, toolCall } from '#tests/support/agent.ts'
-import { type Service, type ServiceUser, startService } from '#tests/support/service.ts'
+import { startService } from '#tests/support/service.ts'
 
-let service: Service
-let user: ServiceUser
-let bank: AccountRow
-before(async () => {
-  service = await startService({ env: { CONCURRENCY_HEAVY: '2' } })
-  user = await service.createUser()
-  await service.link(user, 'healthy', 'fiskil')
-  const row = (await service.accounts(user)).find((one) => one.name === 'Everyday')
-  assert(row !== undefined)
-  bank = row
-})
+const service = await startService({ env: { CONCURRENCY_HEAVY: '2' } })
+const user = await service.createUser()
+await service.link(user, 'healthy', 'fiskil')
+const row = (await service.accounts(user)).find((one) => one.name === 'Everyday')
+assert(row !== undefined)
+const bank = row
 after(() => service.close())
 
 const transactions = (given: object, id: number | string = 1) =>

@@ -1,23 +1,14 @@
 /** Reading R43: a key that allows some addresses is, from any other, a key that does not exist. */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
+import { after, beforeEach, test } from 'node:test'
 import { mintKey } from '#auth/keys.ts'
 import { post, rpc } from '#tests/support/agent.ts'
-import {
-  type Answer,
-  type Service,
-  type ServiceUser,
-  specified,
-  startService,
-} from '#tests/support/service.ts'
+import { type Answer, type ServiceUser, specified, startService } from '#tests/support/service.ts'
 import { until } from '#tests/support/until.ts'
 import { addNarrowKey } from './narrow.ts'
 
-let service: Service
 let user: ServiceUser
-before(async () => {
-  service = await startService({ env: { ...specified, TRUST_PROXY: '127.0.0.1,10.9.0.0/16' } })
-})
+const service = await startService({ env: { ...specified, TRUST_PROXY: '127.0.0.1,10.9.0.0/16' } })
 beforeEach(async () => {
   service.clock.advance(120_000)
   user = await service.createUser()

@@ -1,17 +1,14 @@
 /** Reading R43: what a narrow key may be limited to, in which order it is judged, and what happens to it. */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
+import { after, beforeEach, test } from 'node:test'
 import { byOperator } from '#contract/actor.ts'
 import type { ConnectionId } from '#kernel/ids.ts'
 import { plantBank } from '#tests/support/bank.ts'
-import { type Service, type ServiceUser, startService } from '#tests/support/service.ts'
+import { type ServiceUser, startService } from '#tests/support/service.ts'
 import { addNarrowKey } from './narrow.ts'
 
-let service: Service
 let user: ServiceUser
-before(async () => {
-  service = await startService()
-})
+const service = await startService()
 beforeEach(async () => {
   user = await service.createUser()
 })

@@ -1,21 +1,17 @@
 /** docs/narrow-keys.md: its commands and requests as they are written, on a running service. */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { runCommand } from '#tests/support/command.ts'
-import { type Service, type ServiceUser, startService } from '#tests/support/service.ts'
+import { startService } from '#tests/support/service.ts'
 
-let service: Service
-let user: ServiceUser
-let examples: readonly string[]
-let page: string
-before(async () => {
-  service = await startService({ env: { TRUST_PROXY: '127.0.0.1' } })
-  user = await service.createUser()
-  await service.link(user, 'healthy', 'fiskil')
-  page = await readFile(new URL('../../../docs/narrow-keys.md', import.meta.url), 'utf8')
-  examples = [...page.matchAll(/<!-- example -->\n```sh\n(.*)\n```/g)].map(([, line = '']) => line)
-})
+const service = await startService({ env: { TRUST_PROXY: '127.0.0.1' } })
+const user = await service.createUser()
+await service.link(user, 'healthy', 'fiskil')
+const page = await readFile(new URL('../../../docs/narrow-keys.md', import.meta.url), 'utf8')
+const examples = [...page.matchAll(/<!-- example -->\n```sh\n(.*)\n```/g)].map(
+  ([, line = '']) => line,
+)
 after(() => service.close())
 
 /** Names in the text that stand for what the reader has. */

@@ -1,17 +1,14 @@
 /** Reading R43: a key gets a new secret, and the former one stays good for as long as its owner chose. */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
+import { after, beforeEach, test } from 'node:test'
 import { byOperator } from '#contract/actor.ts'
 import type { KeyId } from '#kernel/ids.ts'
-import { type Service, type ServiceUser, specified, startService } from '#tests/support/service.ts'
+import { type ServiceUser, specified, startService } from '#tests/support/service.ts'
 import { addNarrowKey } from './narrow.ts'
 
 const hour = 3_600_000
-let service: Service
 let user: ServiceUser
-before(async () => {
-  service = await startService({ env: specified })
-})
+const service = await startService({ env: specified })
 beforeEach(async () => {
   service.clock.advance(60_000)
   user = await service.createUser()

@@ -1,13 +1,10 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { byOperator } from '#contract/actor.ts'
 import { connect, getCode, redeem, refresh, registerClient } from './dance.ts'
-import { startWorld, type World } from './world.ts'
+import { startWorld } from './world.ts'
 
-let world: World
-before(async () => {
-  world = await startWorld()
-})
+const world = await startWorld()
 after(async () => {
   await world.close()
   assert.deepEqual(world.failures, [])

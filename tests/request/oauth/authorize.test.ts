@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import type { UserId } from '#kernel/ids.ts'
 import {
   approve,
@@ -16,16 +16,11 @@ import {
   send,
   sendForm,
 } from './dance.ts'
-import { startWorld, type World } from './world.ts'
+import { startWorld } from './world.ts'
 
-let world: World
-let person: UserId
-let clientId: string
-before(async () => {
-  world = await startWorld()
-  person = await world.addPerson()
-  clientId = await registerClient(world)
-})
+const world = await startWorld()
+const person = await world.addPerson()
+const clientId = await registerClient(world)
 after(async () => {
   await world.close()
   assert.deepEqual(world.failures, [])

@@ -5,16 +5,13 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { byOperator } from '#contract/actor.ts'
 import { SealError } from '#store/seal.ts'
 import { connect, getCode, redeem, refresh, revoke } from './dance.ts'
-import { startWorld, type World } from './world.ts'
+import { startWorld } from './world.ts'
 
-let world: World
-before(async () => {
-  world = await startWorld()
-})
+const world = await startWorld()
 after(() => world?.close())
 
 /** Damages what is stored, for one test: the rows of one model, or the grants. */

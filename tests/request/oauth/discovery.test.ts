@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { newToken, toTokenDigest } from '#auth/sign-in/sessions.ts'
 import { addGrant, addUser, somePassword } from '#tests/contract/store/rows.ts'
-import { type Service, startService } from '#tests/support/service.ts'
+import { startService } from '#tests/support/service.ts'
 import { loopback, makePkce, type Reply, register, send, sendForm, toParams } from './dance.ts'
 
 const resourcePath = '/.well-known/oauth-protected-resource'
@@ -10,16 +10,13 @@ const aliasPath = `${resourcePath}/mcp`
 const serverPath = '/.well-known/oauth-authorization-server'
 const documents = [resourcePath, aliasPath, serverPath]
 
-let service: Service
-before(async () => {
-  service = await startService({
-    env: {
-      MCP_URL: 'https://mcp.example.test',
-      AUTH_URL: 'https://auth.example.test',
-      RATE_LIMIT_REGISTER: '0',
-      RATE_LIMIT_TOKEN: '0',
-    },
-  })
+const service = await startService({
+  env: {
+    MCP_URL: 'https://mcp.example.test',
+    AUTH_URL: 'https://auth.example.test',
+    RATE_LIMIT_REGISTER: '0',
+    RATE_LIMIT_TOKEN: '0',
+  },
 })
 after(() => service.close())
 

@@ -3,13 +3,13 @@
  * its end.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import fc from 'fast-check'
 import type { Scope } from '#auth/scopes.ts'
 import { byOperator } from '#contract/actor.ts'
 import type { UserId } from '#kernel/ids.ts'
 import { connect, getCode, redeem, refresh, registerClient, revoke, type Tokens } from './dance.ts'
-import { startWorld, type World } from './world.ts'
+import { startWorld } from './world.ts'
 
 interface Held extends Tokens {
   readonly clientId: string
@@ -45,10 +45,7 @@ const step = fc.record({
 })
 type Step = typeof step extends fc.Arbitrary<infer Value> ? Value : never
 
-let world: World
-before(async () => {
-  world = await startWorld()
-})
+const world = await startWorld()
 after(async () => {
   await world.close()
   assert.deepEqual(world.failures, [])

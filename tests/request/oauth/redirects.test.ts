@@ -1,13 +1,10 @@
 /** No redirect to an address that a client registered itself before the browser's person has allowed it. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { authorize, connect, type Fields, loopback, makePkce, registerClient } from './dance.ts'
-import { startWorld, type World } from './world.ts'
+import { startWorld } from './world.ts'
 
-let world: World
-before(async () => {
-  world = await startWorld()
-})
+const world = await startWorld()
 after(async () => {
   await world.close()
   assert.deepEqual(world.failures, [])

@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { authorize, loopback, makePkce, register, registerClient, send } from './dance.ts'
-import { startWorld, type World } from './world.ts'
+import { startWorld } from './world.ts'
 
-let world: World
-before(async () => {
-  world = await startWorld()
-})
+const world = await startWorld()
 after(async () => {
   await world.close()
   assert.deepEqual(world.failures, [])

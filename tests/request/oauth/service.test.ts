@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { post } from '#tests/support/agent.ts'
-import { type Person, signUp } from '#tests/support/person.ts'
-import { type Service, startService } from '#tests/support/service.ts'
+import { signUp } from '#tests/support/person.ts'
+import { startService } from '#tests/support/service.ts'
 import {
   loopback,
   makePkce,
@@ -16,12 +16,8 @@ import {
   toParams,
 } from './dance.ts'
 
-let service: Service
-let person: Person
-before(async () => {
-  service = await startService({ env: { LOG_LEVEL: 'trace' } })
-  person = await signUp(service)
-})
+const service = await startService({ env: { LOG_LEVEL: 'trace' } })
+const person = await signUp(service)
 after(() => service.close())
 
 const at = () => ({ url: service.baseUrl })

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import type { UserId } from '#kernel/ids.ts'
+import { after, test } from 'node:test'
 import {
   connect,
   getCode,
@@ -13,14 +12,10 @@ import {
   revoke,
   sendForm,
 } from './dance.ts'
-import { startWorld, type World } from './world.ts'
+import { startWorld } from './world.ts'
 
-let world: World
-let person: UserId
-before(async () => {
-  world = await startWorld()
-  person = await world.addPerson()
-})
+const world = await startWorld()
+const person = await world.addPerson()
 after(async () => {
   await world.close()
   assert.deepEqual(world.failures, [])

@@ -1,13 +1,10 @@
 /** The activity page: what is shown of the audit, to whom, in which order, and from where it came. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { byOperator } from '#contract/actor.ts'
-import { connectAgent, type PagesWorld, type Person, signIn, startPages } from './world.ts'
+import { connectAgent, type Person, signIn, startPages } from './world.ts'
 
-let world: PagesWorld
-before(async () => {
-  world = await startPages()
-})
+const world = await startPages()
 after(() => world.close())
 
 /** The cells of each row, without markup. */

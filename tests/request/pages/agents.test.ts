@@ -1,13 +1,10 @@
 /** The page of connected agents: what it lists, disconnecting one, and that no user sees another user's. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { post, toolCall } from '#tests/support/agent.ts'
-import { connectAgent, type PagesWorld, startPages } from './world.ts'
+import { connectAgent, startPages } from './world.ts'
 
-let world: PagesWorld
-before(async () => {
-  world = await startPages()
-})
+const world = await startPages()
 after(() => world.close())
 
 /** The status of a call with this access token. */

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { request } from 'undici'
 import { type ConnectionId, newId, type SyncRunId } from '#kernel/ids.ts'
 import { newPasskey } from '#tests/contract/store/rows.ts'
@@ -15,13 +15,10 @@ import type { Fields, Jar } from '#tests/support/jar.ts'
 import { totpOf } from '#tests/support/totp.ts'
 import { until } from '#tests/support/until.ts'
 import { makeEvents } from '#webhooks/envelope.ts'
-import { type MailedWorld, startMailed } from './mailed.ts'
+import { startMailed } from './mailed.ts'
 import { connectAgent, type Person, password } from './world.ts'
 
-let world: MailedWorld
-before(async () => {
-  world = await startMailed()
-})
+const world = await startMailed()
 after(() => world.close())
 
 /** Each table with its rows as text; the instants at which background work looked are no matter. */

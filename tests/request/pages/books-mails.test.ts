@@ -3,15 +3,12 @@
  * it or used it.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { readAdminAudit } from './book.ts'
-import { type MailedWorld, pathIn, startMailed } from './mailed.ts'
+import { pathIn, startMailed } from './mailed.ts'
 import { password } from './world.ts'
 
-let world: MailedWorld
-before(async () => {
-  world = await startMailed()
-})
+const world = await startMailed()
 after(() => world.close())
 
 test('a sign-up, its confirmation and a new password are a mail each where one is sent, and one entry each, also when the link is used again', async () => {

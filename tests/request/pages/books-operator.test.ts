@@ -3,15 +3,12 @@
  * the operator's, with a true sentence on the activity page; what was refused or changed nothing is not.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { request } from 'undici'
 import { type Line, openBook, readAdminAudit } from './book.ts'
-import { connectAgent, type PagesWorld, startPages } from './world.ts'
+import { connectAgent, startPages } from './world.ts'
 
-let world: PagesWorld
-before(async () => {
-  world = await startPages()
-})
+const world = await startPages()
 after(() => world.close())
 
 /** The fields that are read here. */

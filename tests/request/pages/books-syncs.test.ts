@@ -4,19 +4,16 @@
  * set back.
  */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
+import { after, beforeEach, test } from 'node:test'
 import { request } from 'undici'
 import { type KeyId, newId } from '#kernel/ids.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { SyncOutcome } from '#store/ports/syncs.ts'
 import { plantBank } from '#tests/support/bank.ts'
 import type { Jar } from '#tests/support/jar.ts'
-import { type PagesWorld, type Person, startPages } from './world.ts'
+import { type Person, startPages } from './world.ts'
 
-let world: PagesWorld
-before(async () => {
-  world = await startPages()
-})
+const world = await startPages()
 after(() => world.close())
 
 const start = Date.parse('2026-11-21T02:00:00Z')

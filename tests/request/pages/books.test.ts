@@ -4,26 +4,16 @@
  * not.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import type { Fields, Jar } from '#tests/support/jar.ts'
 import { totpOf } from '#tests/support/totp.ts'
 import { type Book, type Line, openBook } from './book.ts'
-import {
-  connectAgent,
-  type PagesWorld,
-  type Person,
-  password,
-  signIn,
-  startPages,
-} from './world.ts'
+import { connectAgent, type Person, password, signIn, startPages } from './world.ts'
 
 const here = '203.0.113.9'
 const newPassword = 'another battery staple'
 
-let world: PagesWorld
-before(async () => {
-  world = await startPages({ env: { TRUST_PROXY: '127.0.0.1', RATE_LIMIT_SIGNIN: '100000' } })
-})
+const world = await startPages({ env: { TRUST_PROXY: '127.0.0.1', RATE_LIMIT_SIGNIN: '100000' } })
 after(() => world.close())
 
 /** A browser at an address of the documentation's range, behind a proxy. */

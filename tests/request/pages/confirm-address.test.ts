@@ -1,16 +1,13 @@
 /** The confirmation of an address after an open sign-up, and the notices that need it. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { type MailedWorld, pathIn, startMailed } from './mailed.ts'
+import { after, test } from 'node:test'
+import { pathIn, startMailed } from './mailed.ts'
 import { addPasskey, enterByName } from './passkey-world.ts'
 import { connectAgent, signIn } from './world.ts'
 
-let world: MailedWorld
 let people = 0
 
-before(async () => {
-  world = await startMailed()
-})
+const world = await startMailed()
 after(() => world?.close())
 
 /** Signs up as a person does; the address and the browser. */

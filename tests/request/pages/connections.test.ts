@@ -2,17 +2,14 @@
  * The overview, the list of connections and the page of one: what they show, and what a person can do there.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import type { ConnectionStatus } from '#contract/resources.ts'
 import { type KeyId, newId } from '#kernel/ids.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import { type BankPlan, plantBank } from '#tests/support/bank.ts'
-import { type PagesWorld, type Person, startPages } from './world.ts'
+import { type Person, startPages } from './world.ts'
 
-let world: PagesWorld
-before(async () => {
-  world = await startPages()
-})
+const world = await startPages()
 after(() => world.close())
 
 const asUser = ({ id }: Person) => ({ id, key: '', keyId: newId<KeyId>() })

@@ -1,23 +1,13 @@
 /** Reading R43: the consent page lets a person choose what an agent sees, and the grant keeps to it. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { request } from 'undici'
 import { byOperator } from '#contract/actor.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import { callTool } from '#tests/support/agent.ts'
-import {
-  type AgentOptions,
-  askForConsent,
-  followOut,
-  type PagesWorld,
-  redeem,
-  startPages,
-} from './world.ts'
+import { type AgentOptions, askForConsent, followOut, redeem, startPages } from './world.ts'
 
-let world: PagesWorld
-before(async () => {
-  world = await startPages()
-})
+const world = await startPages()
 after(() => world.close())
 
 /** Somebody who is signed in, with connections at two providers. */

@@ -3,22 +3,11 @@
  * answer.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { callTool } from '#tests/support/agent.ts'
-import {
-  askForConsent,
-  connectAgent,
-  followOut,
-  type PagesWorld,
-  password,
-  redeem,
-  startPages,
-} from './world.ts'
+import { askForConsent, connectAgent, followOut, password, redeem, startPages } from './world.ts'
 
-let world: PagesWorld
-before(async () => {
-  world = await startPages()
-})
+const world = await startPages()
 after(() => world.close())
 
 const boxes = (text: string) =>

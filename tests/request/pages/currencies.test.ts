@@ -3,7 +3,7 @@
  * sums, pages, files and the SimpleFIN door neither mix nor guess.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { byOperator } from '#contract/actor.ts'
 import { type KeyId, newId } from '#kernel/ids.ts'
 import { options, securities } from '#sandbox/snaptrade/securities.ts'
@@ -12,12 +12,9 @@ import { bind, openAccess } from '#tests/request/simplefin/world.ts'
 import { callTool } from '#tests/support/agent.ts'
 import { linkBroker, position } from '#tests/support/broker.ts'
 import { fiskilRow, plantFiskil } from '../list-transactions/planted.ts'
-import { type PagesWorld, startPages } from './world.ts'
+import { startPages } from './world.ts'
 
-let world: PagesWorld
-before(async () => {
-  world = await startPages({ env: { MCP_EXTRA_TOOLS: 'true' } })
-})
+const world = await startPages({ env: { MCP_EXTRA_TOOLS: 'true' } })
 after(() => world.close())
 
 async function settle() {

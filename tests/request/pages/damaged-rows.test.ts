@@ -5,17 +5,14 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { request } from 'undici'
 import { post, rpc, toolCall } from '#tests/support/agent.ts'
 import type { Jar } from '#tests/support/jar.ts'
 import { emit } from '../list-events/emitted.ts'
-import { connectAgent, type PagesWorld, type Person, startPages } from './world.ts'
+import { connectAgent, type Person, startPages } from './world.ts'
 
-let world: PagesWorld
-before(async () => {
-  world = await startPages({ env: { WEBHOOK_ALLOW_PRIVATE: 'true' } })
-})
+const world = await startPages({ env: { WEBHOOK_ALLOW_PRIVATE: 'true' } })
 after(() => world?.close())
 
 /** Statements that damage one person's rows, with the id of the person. */

@@ -3,24 +3,14 @@ import assert from 'node:assert/strict'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import type { Jar } from '#tests/support/jar.ts'
 import { invite } from './mailed.ts'
-import {
-  connectAgent,
-  type PagesWorld,
-  type Person,
-  password,
-  signIn,
-  startPages,
-} from './world.ts'
+import { connectAgent, type Person, password, signIn, startPages } from './world.ts'
 
 const path = '/settings/delete'
 
-let world: PagesWorld
-before(async () => {
-  world = await startPages()
-})
+const world = await startPages()
 after(() => world.close())
 
 /** Everything that the databases on disk hold, as text, by table. */

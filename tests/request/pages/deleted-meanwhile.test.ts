@@ -1,13 +1,10 @@
 /** Requests of a person whose account another page or process deletes while they are under way. */
 import assert from 'node:assert/strict'
-import { after, before, type TestContext, test } from 'node:test'
+import { after, type TestContext, test } from 'node:test'
 import type { Jar, PageAnswer } from '#tests/support/jar.ts'
-import { type PagesWorld, type Person, password, startPages } from './world.ts'
+import { type Person, password, startPages } from './world.ts'
 
-let world: PagesWorld
-before(async () => {
-  world = await startPages({ env: { WEBHOOK_ALLOW_PRIVATE: 'true' } })
-})
+const world = await startPages({ env: { WEBHOOK_ALLOW_PRIVATE: 'true' } })
 after(() => world.close())
 
 /** The deletion happens once the service has read who sends the request. */

@@ -1,13 +1,10 @@
 /** The page of consumers: who fetches a person's events, and the removal of one (reading R42). */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { emit } from '../list-events/emitted.ts'
-import { type PagesWorld, startPages } from './world.ts'
+import { startPages } from './world.ts'
 
-let world: PagesWorld
-before(async () => {
-  world = await startPages()
-})
+const world = await startPages()
 after(() => world.close())
 
 const store = () => world.service.app.store

@@ -3,22 +3,19 @@
  * link and in whatever order, owns an account in which nothing of the stranger's is left.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { request } from 'undici'
 import type { UserRow } from '#store/ports/users.ts'
 import type { Jar } from '#tests/support/jar.ts'
 import { totpOf } from '#tests/support/totp.ts'
-import { type MailedWorld, startMailed } from './mailed.ts'
+import { startMailed } from './mailed.ts'
 import { askForConsent, connectAgent, followOut, password, redeem, signIn } from './world.ts'
 
-let world: MailedWorld
 let people = 0
 const newPassword = 'staple correct battery'
 const receiver = 'http://127.0.0.1:9/stranger'
 
-before(async () => {
-  world = await startMailed({ WEBHOOK_ALLOW_PRIVATE: 'true' })
-})
+const world = await startMailed({ WEBHOOK_ALLOW_PRIVATE: 'true' })
 after(() => world?.close())
 
 /** Who made the account, what they have, and who owns the address. */

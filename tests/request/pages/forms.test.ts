@@ -1,16 +1,12 @@
 /** A post counts only when it comes from a page of ours: cross-site posts, borrowed tokens, foreign names. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { formLimits } from '#auth/sign-in/form-limit.ts'
 import type { Jar } from '#tests/support/jar.ts'
-import { connectAgent, type PagesWorld, type Person, password, startPages } from './world.ts'
+import { connectAgent, password, startPages } from './world.ts'
 
-let world: PagesWorld
-let person: Person
-before(async () => {
-  world = await startPages()
-  person = await world.addPerson()
-})
+const world = await startPages()
+const person = await world.addPerson()
 after(() => world.close())
 
 /** What each form would do, and how one sees that it was not done. */

@@ -1,14 +1,11 @@
 /** The guides of `docs/` as pages, as Markdown and as a list for language models. */
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { request } from 'undici'
-import { type PagesWorld, startPages } from './world.ts'
+import { startPages } from './world.ts'
 
-let world: PagesWorld
-before(async () => {
-  world = await startPages()
-})
+const world = await startPages()
 after(() => world.close())
 
 async function ask(path: string) {

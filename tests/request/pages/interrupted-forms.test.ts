@@ -4,22 +4,12 @@
  */
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { newId } from '#kernel/ids.ts'
 import type { Fields, Jar } from '#tests/support/jar.ts'
-import {
-  askForConsent,
-  type PagesWorld,
-  type Person,
-  password,
-  signIn,
-  startPages,
-} from './world.ts'
+import { askForConsent, type Person, password, signIn, startPages } from './world.ts'
 
-let world: PagesWorld
-before(async () => {
-  world = await startPages()
-})
+const world = await startPages()
 after(() => world?.close())
 
 interface Form {

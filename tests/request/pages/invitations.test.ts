@@ -1,10 +1,9 @@
 /** Invitations: what the link of an operator opens, and where nobody can sign up. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { invite, type MailedWorld, pathIn, startMailed } from './mailed.ts'
+import { after, test } from 'node:test'
+import { invite, pathIn, startMailed } from './mailed.ts'
 import { signIn, startPages } from './world.ts'
 
-let world: MailedWorld
 const given = { name: 'Grace', password: 'correct horse battery' }
 let guests = 0
 const newGuest = () => {
@@ -12,9 +11,7 @@ const newGuest = () => {
   return `guest-${guests}@example.test`
 }
 
-before(async () => {
-  world = await startMailed({ SIGN_UP: 'invite' })
-})
+const world = await startMailed({ SIGN_UP: 'invite' })
 after(() => world?.close())
 
 test('an invitation is mailed, and its page makes an account with the invited address, signed in and confirmed', async () => {

@@ -3,14 +3,11 @@
  * what was done once, to the browser that did it (F20).
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import type { Fields, Jar } from '#tests/support/jar.ts'
-import { type PagesWorld, type Person, password, signIn, startPages } from './world.ts'
+import { type Person, password, signIn, startPages } from './world.ts'
 
-let world: PagesWorld
-before(async () => {
-  world = await startPages()
-})
+const world = await startPages()
 after(() => world.close())
 
 /** Sends a form ten minutes after the password and signs in again. */

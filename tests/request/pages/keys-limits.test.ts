@@ -1,13 +1,10 @@
 /** Reading R43 on the page of keys: limits are ticked, shown and kept, and a key gets a new secret. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import type { Jar } from '#tests/support/jar.ts'
-import { type PagesWorld, startPages } from './world.ts'
+import { startPages } from './world.ts'
 
-let world: PagesWorld
-before(async () => {
-  world = await startPages()
-})
+const world = await startPages()
 after(() => world.close())
 
 const secretOf = (text: string) => /<output name="secret"[^>]*>([^<]*)<\/output>/.exec(text)?.[1]

@@ -2,17 +2,14 @@
  * The page of API keys: what it lists, creating one, its single showing, revoking one, and what is refused.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { request } from 'undici'
 import { mintKey } from '#auth/keys.ts'
 import { byOperator } from '#contract/actor.ts'
 import type { Jar } from '#tests/support/jar.ts'
-import { type PagesWorld, type Person, startPages } from './world.ts'
+import { type Person, startPages } from './world.ts'
 
-let world: PagesWorld
-before(async () => {
-  world = await startPages()
-})
+const world = await startPages()
 after(() => world.close())
 
 const secretOf = (text: string) => /<output name="secret"[^>]*>([^<]*)<\/output>/.exec(text)?.[1]

@@ -1,12 +1,9 @@
 /** The choice of a provider: those of the person's country first. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { type PagesWorld, startPages } from './world.ts'
+import { after, test } from 'node:test'
+import { startPages } from './world.ts'
 
-let world: PagesWorld
-before(async () => {
-  world = await startPages()
-})
+const world = await startPages()
 after(() => world.close())
 
 const providersOf = (text: string) =>

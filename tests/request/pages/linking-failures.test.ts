@@ -3,17 +3,14 @@
  * happened, nothing half done is stored here or left there, and a second try links once.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { byOperator } from '#contract/actor.ts'
 import { institutions } from '#sandbox/akahu/factories.ts'
 import type { EmulatorRequest, Misbehaviour } from '#sandbox/emulator.ts'
 import type { Jar, PageAnswer } from '#tests/support/jar.ts'
-import { type PagesWorld, type Person, startPages } from './world.ts'
+import { type Person, startPages } from './world.ts'
 
-let world: PagesWorld
-before(async () => {
-  world = await startPages({ env: { UPSTREAM_TIMEOUT_MS: '400', REQUEST_TIMEOUT_MS: '1500' } })
-})
+const world = await startPages({ env: { UPSTREAM_TIMEOUT_MS: '400', REQUEST_TIMEOUT_MS: '1500' } })
 after(() => world.close())
 
 const reply = (status: number, body: unknown): Misbehaviour => ({

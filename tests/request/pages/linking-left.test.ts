@@ -1,16 +1,13 @@
 /** What a link opened at a bank and nothing uses ends there, however often the bank has to be asked. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { request } from 'undici'
 import { hashState } from '#connections/linking-attempt.ts'
 import { byOperator } from '#contract/actor.ts'
 import type { Jar } from '#tests/support/jar.ts'
-import { type PagesWorld, type Person, startPages } from './world.ts'
+import { type Person, startPages } from './world.ts'
 
-let world: PagesWorld
-before(async () => {
-  world = await startPages()
-})
+const world = await startPages()
 after(() => world.close())
 
 const provider = 'enablebanking'

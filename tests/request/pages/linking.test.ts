@@ -1,15 +1,12 @@
 /** Linking in the browser: the choice, the way to a provider's page and back, every end, and refusals. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { request } from 'undici'
 import { byOperator } from '#contract/actor.ts'
 import type { Jar, PageAnswer } from '#tests/support/jar.ts'
-import { type PagesWorld, type Person, password, signIn, startPages } from './world.ts'
+import { type Person, password, signIn, startPages } from './world.ts'
 
-let world: PagesWorld
-before(async () => {
-  world = await startPages()
-})
+const world = await startPages()
 after(() => world.close())
 
 const newPath = '/connections/new'

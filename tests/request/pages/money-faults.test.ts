@@ -1,15 +1,12 @@
 /** The pages of money with hostile texts, providers that hang, limits that are used up, and many readers. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { type KeyId, newId } from '#kernel/ids.ts'
 import { fiskilRow, plantFiskil } from '#tests/request/list-transactions/planted.ts'
 import { linkBroker, position } from '#tests/support/broker.ts'
 import { type PagesWorld, startPages } from './world.ts'
 
-let world: PagesWorld
-before(async () => {
-  world = await startPages({ env: { UPSTREAM_TIMEOUT_MS: '1500', RATE_LIMIT_MID: '3' } })
-})
+const world = await startPages({ env: { UPSTREAM_TIMEOUT_MS: '1500', RATE_LIMIT_MID: '3' } })
 after(() => world.close())
 
 async function settle(provider: 'fiskil' | 'akahu' = 'fiskil') {

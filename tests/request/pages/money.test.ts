@@ -3,17 +3,14 @@
  * another person, and files that are whole or not there.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { request } from 'undici'
 import { byOperator } from '#contract/actor.ts'
 import { type KeyId, newId } from '#kernel/ids.ts'
 import type { Jar } from '#tests/support/jar.ts'
-import { type PagesWorld, type Person, startPages } from './world.ts'
+import { type Person, startPages } from './world.ts'
 
-let world: PagesWorld
-before(async () => {
-  world = await startPages()
-})
+const world = await startPages()
 after(() => world.close())
 
 const down = { does: { kind: 'reply', reply: { status: 500 } } } as const

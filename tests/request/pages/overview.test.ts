@@ -1,16 +1,13 @@
 /** The overview: what needs its owner, one line for what does not, the search, and the river. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import type { ConnectionStatus } from '#contract/resources.ts'
 import type { KeyId } from '#kernel/ids.ts'
 import { newId } from '#kernel/ids.ts'
 import { plantBank } from '#tests/support/bank.ts'
-import { type PagesWorld, type Person, startPages } from './world.ts'
+import { type Person, startPages } from './world.ts'
 
-let world: PagesWorld
-before(async () => {
-  world = await startPages()
-})
+const world = await startPages()
 after(() => world.close())
 
 const dayMs = 86_400_000

@@ -1,13 +1,10 @@
 /** What people choose for their own pages: a name for a connection, and balances at once. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import type { ServiceUser } from '#tests/support/service.ts'
-import { type PagesWorld, type Person, startPages } from './world.ts'
+import { type Person, startPages } from './world.ts'
 
-let world: PagesWorld
-before(async () => {
-  world = await startPages()
-})
+const world = await startPages()
 after(() => world.close())
 
 async function begin() {

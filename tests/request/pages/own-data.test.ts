@@ -1,13 +1,10 @@
 /** What a person takes with them: everything about them as JSON, and the activity as CSV. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { byOperator } from '#contract/actor.ts'
-import { connectAgent, type PagesWorld, startPages } from './world.ts'
+import { connectAgent, startPages } from './world.ts'
 
-let world: PagesWorld
-before(async () => {
-  world = await startPages()
-})
+const world = await startPages()
 after(() => world.close())
 
 test('303: a visitor downloads nothing', async () => {

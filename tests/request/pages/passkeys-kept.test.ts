@@ -1,6 +1,6 @@
 /** Passkeys in the settings: added, refused, removed; and what operators and files tell of them. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { byOperator } from '#contract/actor.ts'
 import { maxPasskeys } from '#store/ports/passkeys.ts'
 import { type Lies, makeSoftPasskey } from '#tests/support/authenticator.ts'
@@ -18,12 +18,9 @@ import {
   readTrail,
   signInPath,
 } from './passkey-world.ts'
-import { type PagesWorld, password, signIn, startPages } from './world.ts'
+import { password, signIn, startPages } from './world.ts'
 
-let world: PagesWorld
-before(async () => {
-  world = await startPages({ env: { RATE_LIMIT_SIGNIN: '100000' } })
-})
+const world = await startPages({ env: { RATE_LIMIT_SIGNIN: '100000' } })
 after(() => world.close())
 
 const store = () => world.service.app.store

@@ -1,6 +1,6 @@
 /** Passkeys: used to sign in and as second step, and every answer that is refused. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { type Lies, makeSoftPasskey } from '#tests/support/authenticator.ts'
 import type { Jar } from '#tests/support/jar.ts'
 import {
@@ -17,12 +17,9 @@ import {
   readTrail,
   signInPath,
 } from './passkey-world.ts'
-import { type PagesWorld, startPages } from './world.ts'
+import { startPages } from './world.ts'
 
-let world: PagesWorld
-before(async () => {
-  world = await startPages({ env: { RATE_LIMIT_SIGNIN: '100000' } })
-})
+const world = await startPages({ env: { RATE_LIMIT_SIGNIN: '100000' } })
 after(() => world.close())
 
 const store = () => world.service.app.store

@@ -3,16 +3,12 @@
  * has a smaller one.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { operations } from '#contract/operations.ts'
 import { askForConsent, type PagesWorld, startPages } from './world.ts'
 
-let world: PagesWorld
-let shop: PagesWorld
-before(async () => {
-  world = await startPages()
-  shop = await startPages({ env: { DEFAULT_PLAN: 'none' } })
-})
+const world = await startPages()
+const shop = await startPages({ env: { DEFAULT_PLAN: 'none' } })
 after(async () => {
   await world.close()
   await shop.close()

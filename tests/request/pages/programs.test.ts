@@ -3,16 +3,13 @@
  * alone.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import type { Jar } from '#tests/support/jar.ts'
 import { bind } from '../simplefin/world.ts'
-import { askForConsent, type PagesWorld, type Person, startPages } from './world.ts'
+import { askForConsent, type Person, startPages } from './world.ts'
 
 const path = '/simplefin/create'
-let world: PagesWorld
-before(async () => {
-  world = await startPages()
-})
+const world = await startPages()
 after(() => world.close())
 
 const secretOf = (text: string) => /<output name="secret"[^>]*>([^<]*)<\/output>/.exec(text)?.[1]

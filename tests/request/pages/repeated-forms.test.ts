@@ -1,12 +1,9 @@
 /** A form that creates something counts as carried out only when it was. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { type PagesWorld, startPages } from './world.ts'
+import { after, test } from 'node:test'
+import { startPages } from './world.ts'
 
-let world: PagesWorld
-before(async () => {
-  world = await startPages()
-})
+const world = await startPages()
 after(() => world.close())
 
 test('a form that was refused may be sent again when the reason is gone, and then counts once', async () => {

@@ -1,16 +1,13 @@
 /** A forgotten password: the page that asks for a link, and what the link does. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { totpOf } from '#tests/support/totp.ts'
-import { type MailedWorld, pathIn, startMailed } from './mailed.ts'
+import { pathIn, startMailed } from './mailed.ts'
 import { type Person, password, signIn, startPages } from './world.ts'
 
-let world: MailedWorld
 const newPassword = 'staple correct battery'
 
-before(async () => {
-  world = await startMailed()
-})
+const world = await startMailed()
 after(() => world?.close())
 
 /** A person whose address was proven before: what a first proof ends is in first-proof.test.ts. */

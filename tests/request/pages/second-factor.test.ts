@@ -2,26 +2,16 @@
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { byOperator } from '#contract/actor.ts'
 import type { Jar } from '#tests/support/jar.ts'
 import { totpOf } from '#tests/support/totp.ts'
-import {
-  askForConsent,
-  type PagesWorld,
-  type Person,
-  password,
-  signIn,
-  startPages,
-} from './world.ts'
+import { askForConsent, type Person, password, signIn, startPages } from './world.ts'
 
 const path = '/settings/second-factor'
 const stepMs = 30_000
 
-let world: PagesWorld
-before(async () => {
-  world = await startPages({ env: { RATE_LIMIT_SIGNIN: '100000' } })
-})
+const world = await startPages({ env: { RATE_LIMIT_SIGNIN: '100000' } })
 after(() => world.close())
 
 const secretOf = (text: string) =>

@@ -1,13 +1,10 @@
 /** Home and sign-out, and what becomes of sessions. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { byOperator } from '#contract/actor.ts'
-import { type PagesWorld, type Person, password, signIn, startPages } from './world.ts'
+import { type Person, password, signIn, startPages } from './world.ts'
 
-let world: PagesWorld
-before(async () => {
-  world = await startPages()
-})
+const world = await startPages()
 after(() => world.close())
 
 test('200: signed out, the home page says what this is and where to sign in', async () => {

@@ -1,18 +1,15 @@
 /** The settings: name and time zone, the password, and the signed-in browsers. */
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { byOperator } from '#contract/actor.ts'
 import type { Jar } from '#tests/support/jar.ts'
-import { type PagesWorld, type Person, password, signIn, startPages } from './world.ts'
+import { type Person, password, signIn, startPages } from './world.ts'
 
 const path = '/settings'
 const next = 'a quite different password'
 
-let world: PagesWorld
-before(async () => {
-  world = await startPages({ env: { RATE_LIMIT_SIGNIN: '100000' } })
-})
+const world = await startPages({ env: { RATE_LIMIT_SIGNIN: '100000' } })
 after(() => world.close())
 
 const userOf = ({ id }: Person) => world.service.app.store.users.find(id)

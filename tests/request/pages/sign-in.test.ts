@@ -1,13 +1,10 @@
 /** The sign-in page, status by status. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { makeJar } from '#tests/support/jar.ts'
-import { askForConsent, type PagesWorld, password, signIn, startPages } from './world.ts'
+import { askForConsent, password, signIn, startPages } from './world.ts'
 
-let world: PagesWorld
-before(async () => {
-  world = await startPages()
-})
+const world = await startPages()
 after(() => world.close())
 
 test('200: a form with the fields email and password, each with its label, ready for password stores', async () => {

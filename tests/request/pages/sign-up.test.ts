@@ -1,12 +1,9 @@
 /** The sign-up page, status by status. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { type PagesWorld, signIn, startPages } from './world.ts'
+import { after, test } from 'node:test'
+import { signIn, startPages } from './world.ts'
 
-let world: PagesWorld
-before(async () => {
-  world = await startPages()
-})
+const world = await startPages()
 after(() => world.close())
 
 const good = { name: 'Emma', email: 'emma@example.test', password: 'long enough it is' }

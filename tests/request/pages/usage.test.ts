@@ -3,7 +3,7 @@
  * counting, and that the admin API agrees.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { request } from 'undici'
 import { byOperator } from '#contract/actor.ts'
 import type { ErrorEnvelope } from '#contract/resources.ts'
@@ -13,12 +13,9 @@ import { post, toolCall } from '#tests/support/agent.ts'
 import { specified } from '#tests/support/service.ts'
 import type { UsageReport } from '#usage/report.ts'
 import { bind, openAccess } from '../simplefin/world.ts'
-import { connectAgent, type PagesWorld, type Person, startPages } from './world.ts'
+import { connectAgent, type Person, startPages } from './world.ts'
 
-let world: PagesWorld
-before(async () => {
-  world = await startPages({ env: specified })
-})
+const world = await startPages({ env: specified })
 after(() => world.close())
 
 async function ask(path: string, key: string): Promise<number> {

@@ -1,8 +1,8 @@
 /** Webhooks of providers that are received: what they change, and that repetitions change nothing more. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import type { ConnectionRow } from '#store/ports/connections.ts'
-import { type Service, type ServiceUser, startService } from '#tests/support/service.ts'
+import { startService } from '#tests/support/service.ts'
 import {
   countOf,
   endSyncs,
@@ -14,15 +14,10 @@ import {
   snapTradeBody,
 } from './post.ts'
 
-let service: Service
-let user: ServiceUser
-let links: readonly ConnectionRow[]
-before(async () => {
-  service = await startService({ webhooks: true })
-  user = await service.createUser()
-  links = await service.link(user, 'healthy')
-  await endSyncs(service)
-})
+const service = await startService({ webhooks: true })
+const user = await service.createUser()
+const links = await service.link(user, 'healthy')
+await endSyncs(service)
 after(() => service.close())
 
 function linkAt(provider: string): ConnectionRow {

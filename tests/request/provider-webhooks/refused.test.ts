@@ -4,10 +4,9 @@
  */
 import assert from 'node:assert/strict'
 import { Readable } from 'node:stream'
-import { after, before, beforeEach, test } from 'node:test'
+import { after, beforeEach, test } from 'node:test'
 import { request } from 'undici'
-import type { ConnectionRow } from '#store/ports/connections.ts'
-import { type Service, startService } from '#tests/support/service.ts'
+import { startService } from '#tests/support/service.ts'
 import {
   countOf,
   endSyncs,
@@ -20,12 +19,8 @@ import {
   snapTradeBody,
 } from './post.ts'
 
-let service: Service
-let links: readonly ConnectionRow[]
-before(async () => {
-  service = await startService({ webhooks: true })
-  links = await service.link(await service.createUser(), 'healthy')
-})
+const service = await startService({ webhooks: true })
+const links = await service.link(await service.createUser(), 'healthy')
 after(() => service.close())
 beforeEach(() => endSyncs(service))
 

@@ -1,17 +1,13 @@
 /** Authorization headers of every form (reading R5), and keys that are no longer good (reading R27). */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { mintKey } from '#auth/keys.ts'
 import { byOperator } from '#contract/actor.ts'
-import { codeOf, type Service, type ServiceUser, startService } from '#tests/support/service.ts'
+import { codeOf, startService } from '#tests/support/service.ts'
 import { exchange } from './wire.ts'
 
-let service: Service
-let user: ServiceUser
-before(async () => {
-  service = await startService()
-  user = await service.createUser()
-})
+const service = await startService()
+const user = await service.createUser()
 after(() => service.close())
 
 /** One GET of the connections with these Authorization headers, as they stand. */

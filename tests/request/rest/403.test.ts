@@ -1,13 +1,10 @@
 /** Who may use what (contract, Authentication; readings R25 to R27), as a client sees it. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import type { PlanRow } from '#store/ports/users.ts'
-import { codeOf, type Service, type ServiceUser, startService } from '#tests/support/service.ts'
+import { codeOf, type ServiceUser, startService } from '#tests/support/service.ts'
 
-let service: Service
-before(async () => {
-  service = await startService({ env: { DEFAULT_PLAN: 'none' } })
-})
+const service = await startService({ env: { DEFAULT_PLAN: 'none' } })
 after(() => service.close())
 
 const day = 86_400_000

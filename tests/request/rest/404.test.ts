@@ -2,16 +2,12 @@
  * Unknown paths and other methods (readings R3 step 1, R4, R6, R8): the same answer to everybody, at no cost.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { type Service, type ServiceUser, startService } from '#tests/support/service.ts'
+import { after, test } from 'node:test'
+import { startService } from '#tests/support/service.ts'
 import { exchange, type WireAnswer, type WireRequest } from './wire.ts'
 
-let service: Service
-let user: ServiceUser
-before(async () => {
-  service = await startService()
-  user = await service.createUser()
-})
+const service = await startService()
+const user = await service.createUser()
 after(() => service.close())
 
 const send = (request: WireRequest) => exchange(service.baseUrl, request)

@@ -3,22 +3,18 @@
  * numbers.
  */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
+import { after, beforeEach, test } from 'node:test'
 import { mintKey } from '#auth/keys.ts'
 import {
   type Answer,
   codeOf,
-  type Service,
   type ServiceUser,
   specified,
   startService,
 } from '#tests/support/service.ts'
 
-let service: Service
 let user: ServiceUser
-before(async () => {
-  service = await startService({ env: { ...specified, RATE_LIMIT_PREAUTH_IP: '300' } })
-})
+const service = await startService({ env: { ...specified, RATE_LIMIT_PREAUTH_IP: '300' } })
 beforeEach(async () => {
   // A minute later every window is a new one.
   service.clock.advance(60_000)

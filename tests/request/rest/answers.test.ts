@@ -1,30 +1,18 @@
 /** What every answer has in common: names of requests, bare envelopes, no trace of what belongs to others. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import fc from 'fast-check'
 import type { AccountRow } from '#store/ports/accounts.ts'
-import {
-  type Answer,
-  type Service,
-  type ServiceUser,
-  startService,
-} from '#tests/support/service.ts'
+import { type Answer, startService } from '#tests/support/service.ts'
 
-let service: Service
-let owner: ServiceUser
-let stranger: ServiceUser
-let owned: readonly AccountRow[]
-let theirs: readonly AccountRow[]
-before(async () => {
-  service = await startService()
-  owner = await service.createUser()
-  stranger = await service.createUser()
-  await service.link(owner, 'healthy')
-  await service.link(stranger, 'history', 'fiskil')
-  await service.link(stranger, 'history', 'snaptrade')
-  owned = await service.accounts(owner)
-  theirs = await service.accounts(stranger)
-})
+const service = await startService()
+const owner = await service.createUser()
+const stranger = await service.createUser()
+await service.link(owner, 'healthy')
+await service.link(stranger, 'history', 'fiskil')
+await service.link(stranger, 'history', 'snaptrade')
+const owned = await service.accounts(owner)
+const theirs = await service.accounts(stranger)
 after(() => service.close())
 
 const unknownId = '7f0c9a52-3f0e-4a57-9a3f-0d5b7a3a2a10'

@@ -6,24 +6,18 @@
 import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { demoUserTokens } from '#sandbox/akahu/emulator.ts'
 import { sandboxProviders } from '#sandbox/magic-users.ts'
 import { demoPeople } from '#sandbox/snaptrade/people.ts'
 import { toToken } from '#sandbox/up/index.ts'
-import type { AccountRow } from '#store/ports/accounts.ts'
-import { type Service, type ServiceUser, startService } from '#tests/support/service.ts'
+import { startService } from '#tests/support/service.ts'
 
-let service: Service
-let user: ServiceUser
-let rows: readonly AccountRow[]
-before(async () => {
-  service = await startService()
-  plant()
-  user = await service.createUser()
-  await service.link(user, 'healthy')
-  rows = await service.accounts(user)
-})
+const service = await startService()
+plant()
+const user = await service.createUser()
+await service.link(user, 'healthy')
+const rows = await service.accounts(user)
 after(() => service.close())
 
 /** Rows, amounts and numbers as the providers send them. */

@@ -1,17 +1,13 @@
 /** `X-Data-As-Of` on every answer of money data (reading R40). */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { toIso } from '#kernel/time.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
-import { type Service, type ServiceUser, startService } from '#tests/support/service.ts'
+import { startService } from '#tests/support/service.ts'
 
-let service: Service
-let user: ServiceUser
-before(async () => {
-  service = await startService()
-  user = await service.createUser({ plan: 'professional' })
-  await service.link(user, 'healthy')
-})
+const service = await startService()
+const user = await service.createUser({ plan: 'professional' })
+await service.link(user, 'healthy')
 after(() => service.close())
 
 async function connectionOf(provider: string): Promise<ConnectionRow> {

@@ -1,14 +1,11 @@
 /** `include=freshness` on connections and accounts (reading R40). */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { toIso } from '#kernel/time.ts'
 import { plantBank } from '#tests/support/bank.ts'
-import { type Service, startService } from '#tests/support/service.ts'
+import { startService } from '#tests/support/service.ts'
 
-let service: Service
-before(async () => {
-  service = await startService()
-})
+const service = await startService()
 after(() => service.close())
 
 const dayMs = 86_400_000

@@ -4,22 +4,18 @@
  */
 import assert from 'node:assert/strict'
 import type { Socket } from 'node:net'
-import { after, afterEach, before, test } from 'node:test'
-import type { AccountRow } from '#store/ports/accounts.ts'
-import { type Service, type ServiceUser, startService } from '#tests/support/service.ts'
+import { after, afterEach, test } from 'node:test'
+import { startService } from '#tests/support/service.ts'
 import { open } from './wire.ts'
 
-let service: Service
-let user: ServiceUser
-let bank: AccountRow
-before(async () => {
-  service = await startService({ env: { REQUEST_TIMEOUT_MS: '1500', RATE_LIMIT_HEAVY: '1000' } })
-  user = await service.createUser()
-  await service.link(user, 'healthy', 'fiskil')
-  const row = (await service.accounts(user)).find((one) => one.name === 'Everyday')
-  assert(row !== undefined)
-  bank = row
+const service = await startService({
+  env: { REQUEST_TIMEOUT_MS: '1500', RATE_LIMIT_HEAVY: '1000' },
 })
+const user = await service.createUser()
+await service.link(user, 'healthy', 'fiskil')
+const row = (await service.accounts(user)).find((one) => one.name === 'Everyday')
+assert(row !== undefined)
+const bank = row
 afterEach(() => {
   service.sandbox.fiskil.clearFaults()
   // Breakers and cached answers are those of an hour ago.

@@ -3,18 +3,14 @@
  * empty (reading R20b).
  */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
+import { after, beforeEach, test } from 'node:test'
 import { byOperator } from '#contract/actor.ts'
 import type { ConnectionId } from '#kernel/ids.ts'
 import { activity, linkBroker, position } from '#tests/support/broker.ts'
-import { type Service, type ServiceUser, startService } from '#tests/support/service.ts'
+import { startService } from '#tests/support/service.ts'
 
-let service: Service
-let user: ServiceUser
-before(async () => {
-  service = await startService()
-  user = await service.createUser()
-})
+const service = await startService()
+const user = await service.createUser()
 after(() => service.close())
 // Another minute for the budget of calls, another ten for the cache.
 beforeEach(() => service.clock.advance(660_000))

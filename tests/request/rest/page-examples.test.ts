@@ -1,19 +1,15 @@
 /** Requests that the documents show, as they are written, on a running service (readings R40, R41, R44). */
 import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import { request } from 'undici'
 import { byOperator } from '#contract/actor.ts'
-import { type Service, type ServiceUser, startService } from '#tests/support/service.ts'
+import { startService } from '#tests/support/service.ts'
 import { makeConnectionEvents } from '#webhooks/accept-connection-events.ts'
 
-let service: Service
-let user: ServiceUser
-before(async () => {
-  service = await startService({ env: { MCP_EXTRA_TOOLS: 'true' } })
-  user = await service.createUser()
-  await service.link(user, 'healthy', 'fiskil')
-})
+const service = await startService({ env: { MCP_EXTRA_TOOLS: 'true' } })
+const user = await service.createUser()
+await service.link(user, 'healthy', 'fiskil')
 after(() => service.close())
 
 /** The first example of a page, and the answer that it shows; null: it shows none. */

@@ -2,22 +2,14 @@
  * What invalidates cached answers (reading R10): each kind of change, also while an answer is being computed.
  */
 import assert from 'node:assert/strict'
-import { after, afterEach, before, test } from 'node:test'
+import { after, afterEach, test } from 'node:test'
 import { byOperator } from '#contract/actor.ts'
 import type { AccountRow } from '#store/ports/accounts.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
-import {
-  type Answer,
-  type Service,
-  type ServiceUser,
-  startService,
-} from '#tests/support/service.ts'
+import { type Answer, type ServiceUser, startService } from '#tests/support/service.ts'
 import { until } from '#tests/support/until.ts'
 
-let service: Service
-before(async () => {
-  service = await startService()
-})
+const service = await startService()
 afterEach(() => {
   service.sandbox.fiskil.clearFaults()
   for (const person of Object.values(service.sandbox.fiskil.people)) {

@@ -1,26 +1,23 @@
 /** What anonymous clients with one address, or many, can and cannot do to others (reading R6). */
 import assert from 'node:assert/strict'
-import { after, before, beforeEach, test } from 'node:test'
+import { after, beforeEach, test } from 'node:test'
 import { request } from 'undici'
 import { makeThrottle, toVisitor } from '#gate/throttle.ts'
 import { makeBudget } from '#providers/budget.ts'
 import { post, rpc, toolCall } from '#tests/support/agent.ts'
 import { makeJar } from '#tests/support/jar.ts'
-import { type Service, type ServiceUser, startService } from '#tests/support/service.ts'
+import { type ServiceUser, startService } from '#tests/support/service.ts'
 
 const ceiling = 40
-let service: Service
 let user: ServiceUser
-before(async () => {
-  service = await startService({
-    env: {
-      RATE_LIMIT_CHEAP: '20',
-      RATE_LIMIT_PREAUTH: '10',
-      RATE_LIMIT_PREAUTH_IP: `${ceiling}`,
-      RATE_LIMIT_SIGNIN: '3',
-      TRUST_PROXY: '127.0.0.1',
-    },
-  })
+const service = await startService({
+  env: {
+    RATE_LIMIT_CHEAP: '20',
+    RATE_LIMIT_PREAUTH: '10',
+    RATE_LIMIT_PREAUTH_IP: `${ceiling}`,
+    RATE_LIMIT_SIGNIN: '3',
+    TRUST_PROXY: '127.0.0.1',
+  },
 })
 beforeEach(async () => {
   service.clock.advance(60_000)
