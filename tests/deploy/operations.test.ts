@@ -8,7 +8,7 @@ import { settings } from '#settings/settings.ts'
 import { makeBacklog } from '#telemetry/backlog-metrics.ts'
 import { makeMetrics } from '#telemetry/metrics.ts'
 import { makeSqlitePlace } from '#tests/contract/store/place.ts'
-import { readGuide, readText, serviceEnvironment, serviceFlags } from './files.ts'
+import { readGuide, readText, serviceEnvironment } from './files.ts'
 
 /** Every series that a process which has met everything would show. */
 async function listSeries(): Promise<Set<string>> {
@@ -157,17 +157,6 @@ test('the variables that the service unit and the guide set are settings', () =>
     const strange = set.map(([, name = '']) => name).filter((name) => !known.has(name))
     assert.deepEqual(strange, [])
   }
-})
-
-test('the service unit runs the pinned runtime with the flags of npm start, without rights, with time to drain', () => {
-  const unit = readText('deploy/tributary.service')
-  const [runtime, ...args] = /^ExecStart=(.+)$/m.exec(unit)?.[1]?.split(' ') ?? []
-  assert.match(runtime ?? '', /\/node_modules\/\.bin\/node$/)
-  assert.deepEqual(args, ['--disable-warning=ExperimentalWarning', ...serviceFlags, 'src/main.ts'])
-  assert.match(unit, /^DynamicUser=yes$/m)
-  assert.ok(Number(/^TimeoutStopSec=(\d+)$/m.exec(unit)?.[1]) > 25)
-  // The runtime compiles while it runs: memory that is both written and run cannot be denied to it.
-  assert.doesNotMatch(unit, /MemoryDenyWriteExecute/)
 })
 
 test('the proxy of one machine replaces a client’s own X-Forwarded-For and closes connections first', () => {

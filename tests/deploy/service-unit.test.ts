@@ -56,7 +56,7 @@ async function findFreePort(): Promise<string> {
   return String(port)
 }
 
-test('the unit runs the pinned runtime with the flags and the environment of npm start, and is started when it is ready', () => {
+test('the unit runs the pinned runtime with the flags and the environment of npm start, without rights, with time to drain, and is started when it is ready', () => {
   assert.deepEqual(valuesOf('ExecStart'), [
     `/opt/tributary/node_modules/.bin/node --disable-warning=ExperimentalWarning ${serviceFlags.join(' ')} src/main.ts`,
   ])
@@ -64,6 +64,10 @@ test('the unit runs the pinned runtime with the flags and the environment of npm
     '/opt/tributary/node_modules/.bin/node scripts/ready.js',
   ])
   assert.deepEqual(valuesOf('Environment')[1], serviceEnvironment.join(' '))
+  assert.deepEqual(valuesOf('DynamicUser'), ['yes'])
+  assert.ok(Number(valuesOf('TimeoutStopSec')[0]) > 25)
+  // The runtime compiles while it runs: memory that is both written and run cannot be denied to it.
+  assert.doesNotMatch(unit, /MemoryDenyWriteExecute/)
   assert.ok(exists('scripts/ready.js'))
   assert.match(guide, /deploy\/tributary\.sh \/usr\/local\/bin\/tributary/)
 })
