@@ -8,6 +8,7 @@ import assert from 'node:assert/strict'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -61,6 +62,47 @@ async function run(t: TestContext, child: ChildProcess, port: number): Promise<v
   assert.fail(`it does not listen: ${said.join('')}`)
 }
 
+/** Stands where a process would, and answers its own address to everything. */
+async function listenAsProcess(t: TestContext) {
+  const server = createHttpServer((_request, response) => {
+    response.end(`127.0.0.1:${(server.address() as AddressInfo).port}`)
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const stop = () => {
+    server.close()
+    server.closeAllConnections()
+  }
+  t.after(stop)
+  return { host: `127.0.0.1:${(server.address() as AddressInfo).port}`, stop }
+}
+
+type Process = Awaited<ReturnType<typeof listenAsProcess>>
+
+/** `ask` asks through the proxy, and resolves to the address of the process that answered. */
+async function judgeSpread(
+  [first, second]: readonly [Process, Process],
+  ask: (headers: Record<string, string>) => Promise<string>,
+): Promise<void> {
+  const both = [first.host, second.host].sort()
+  const askAll = (all: readonly Record<string, string>[]) => Promise.all(all.map(ask))
+  const distinct = (hosts: readonly string[]) => [...new Set(hosts)].sort()
+  const keys = Array.from({ length: 24 }, (_, at) => ({ authorization: `Bearer key-${at}` }))
+  const chosen = await askAll(keys)
+  assert.deepEqual(distinct(chosen), both, 'the keys are spread')
+  for (let round = 0; round < 3; round += 1) assert.deepEqual(await askAll(keys), chosen)
+  for (const headers of [{}, { cookie: 'one-person=1' }]) {
+    const others = await askAll(Array.from({ length: 24 }, () => headers))
+    assert.deepEqual(distinct(others), both, 'what has no key is spread')
+  }
+  first.stop()
+  const without = [
+    ...keys,
+    ...keys.map(() => ({})),
+    ...keys.map(() => ({ cookie: 'one-person=1' })),
+  ]
+  assert.deepEqual(distinct(await askAll(without)), [second.host], 'who is away is passed over')
+}
+
 interface Nginx {
   readonly plain: string
   readonly secure: string
@@ -70,7 +112,7 @@ interface Nginx {
 
 const named = { host: 'money.example.com' }
 
-async function startNginx(t: TestContext, upstream: string): Promise<Nginx> {
+async function startNginx(t: TestContext, ...upstreams: readonly string[]): Promise<Nginx> {
   const folder = makeFolder(t)
   const { key, cert } = makeCertificate('money.example.com')
   const place = (name: string) => join(folder, name)
@@ -80,7 +122,9 @@ async function startNginx(t: TestContext, upstream: string): Promise<Nginx> {
   const ours = readText('deploy/nginx.conf')
     .replaceAll('/etc/letsencrypt/live/money.example.com', folder)
     .replaceAll('/var/log/nginx', folder)
-    .replaceAll('127.0.0.1:3000', upstream)
+    .replace(/^ *server 127\.0\.0\.1:3000(.*)$/m, (_line, rest) =>
+      upstreams.map((upstream) => `server ${upstream}${rest}`).join('\n'),
+    )
     .replaceAll('listen 80;', `listen 127.0.0.1:${plain};`)
     .replaceAll('listen 443 ssl;', `listen 127.0.0.1:${secure} ssl;`)
     .replace(/^.*\[::\].*\n/gm, '')
@@ -198,6 +242,18 @@ test('a head over 16 KiB is refused behind nginx in the words of the service', a
   }
 })
 
+test('behind nginx one key is answered by one process, other requests by all, and every request while one process is away', async (t) => {
+  if (!has('nginx')) return assert.match(readText('deploy/nginx.conf'), /hash \$http_auth/)
+  const dispatcher = makeClient(t)
+  const processes = [await listenAsProcess(t), await listenAsProcess(t)] as const
+  const { secure } = await startNginx(t, ...processes.map(({ host }) => host))
+  await judgeSpread(processes, async (headers) => {
+    const all = { ...named, ...headers }
+    const answer = await request(`${secure}/v1/accounts`, { dispatcher, headers: all })
+    return answer.body.text()
+  })
+})
+
 interface Caddy {
   readonly port: number
   /** Everything that it has logged. */
@@ -209,7 +265,7 @@ async function startCaddy(t: TestContext, upstreams: string, tries = '3s'): Prom
   const [port = 0] = await findFreePorts(1)
   const text = readText('deploy/Caddyfile')
     .replace('api-1:3000 api-2:3000', upstreams)
-    .replace('lb_try_duration 3s', `lb_try_duration ${tries}`)
+    .replace('lb_try_duration 5s', `lb_try_duration ${tries}`)
     .replace(/^\{$/m, '{\n\tadmin off')
   writeFileSync(join(folder, 'Caddyfile'), text)
   const said: string[] = []
@@ -256,17 +312,12 @@ test('behind Caddy a client whose own requests break off puts no process out of 
   }
 })
 
-test('behind Caddy every request is answered while one of two processes is away', async (t) => {
-  if (!has('caddy')) return assert.match(readText('deploy/Caddyfile'), /health_uri/)
-  const [nobody] = await findFreePorts(1)
-  const { host } = new URL(service.baseUrl)
-  const { port } = await startCaddy(t, `127.0.0.1:${nobody} ${host}`)
-  const statuses = await Promise.all(
-    Array.from({ length: 24 }, async () => {
-      const { statusCode, body } = await request(`http://127.0.0.1:${port}/v1/accounts`)
-      await body.dump()
-      return statusCode
-    }),
-  )
-  assert.deepEqual([...new Set(statuses)], [401])
+test('behind Caddy one key is answered by one process, other requests by all, and every request while one process is away', async (t) => {
+  if (!has('caddy')) return assert.match(readText('deploy/Caddyfile'), /lb_policy header Auth/)
+  const processes = [await listenAsProcess(t), await listenAsProcess(t)] as const
+  const { port } = await startCaddy(t, processes.map(({ host }) => host).join(' '))
+  await judgeSpread(processes, async (headers) => {
+    const answer = await request(`http://127.0.0.1:${port}/v1/accounts`, { headers })
+    return answer.body.text()
+  })
 })
