@@ -1,8 +1,8 @@
-/** Checks which addresses the limits count as one client, in any spelling. */
+/** Checks which addresses the limits count as one client, and which are public by the IPv4 address inside. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fc from 'fast-check'
-import { toAddressGroup } from './addresses.ts'
+import { isPublicAddress, toAddressGroup } from './addresses.ts'
 
 const group = fc.integer({ min: 0, max: 0xffff })
 const groups = fc.array(group, { minLength: 8, maxLength: 8 })
@@ -82,5 +82,20 @@ test('an IPv4 address is the same client in every IPv6 spelling, and each one is
         assert.equal(toAddressGroup(plain, bits), plain)
       },
     ),
+  )
+})
+
+test('an address by which NAT64 leads to an IPv4 address is public when that one is, in any spelling', () => {
+  const special = fc.option(fc.constantFrom(10, 127, 169, 172, 192, 198))
+  fc.assert(
+    fc.property(ipv4, special, how, ([first = 0, b = 0, c = 0, d = 0], other, spelled) => {
+      const a = other ?? first
+      const plain = isPublicAddress([a, b, c, d].join('.'))
+      const tail = [a * 256 + b, c * 256 + d]
+      const isPublic = (head: readonly number[]) =>
+        isPublicAddress(spell([...head, ...tail], spelled))
+      assert.equal(isPublic([0x64, 0xff9b, 0, 0, 0, 0]), plain)
+      assert.equal(isPublic([0x64, 0xff9b, 1, 0, 0, 0]), false)
+    }),
   )
 })

@@ -29,13 +29,12 @@ const ipv4Special = [
 
 /**
  * IANA IPv6 Special-Purpose Address Registry, plus multicast and the deprecated site-local and
- * IPv4-compatible ranges. Ranges that embed an IPv4 address (64:ff9b::/96, 2002::/16, 2001::/23) can reach
- * any IPv4 address, so all are blocked.
+ * IPv4-compatible ranges. 2002::/16 and 2001::/23 embed an IPv4 address and can reach any, so both are
+ * blocked. 64:ff9b::/96 is not here: `isPublicAddress` judges it by the address inside.
  */
 const ipv6Special = [
   '::/96',
   '::ffff:0:0:0/96',
-  '64:ff9b::/96',
   '64:ff9b:1::/48',
   '100::/64',
   '100:0:0:1::/64',
@@ -56,11 +55,23 @@ const toList = (ranges: readonly string[]) =>
 
 const isSpecial = toList([...ipv4Special, ...ipv6Special])
 const isLoopback = toList(['127.0.0.0/8', '::1'])
+/** Where a network has no IPv4, DNS64 answers with these, and NAT64 leads them to the IPv4 address inside. */
+const isTranslated = toList(['64:ff9b::/96'])
 
-/** True for an address of the public internet; a `::ffff:` address is judged by the IPv4 address inside. */
+/**
+ * True for an address of the public internet. A `::ffff:` address is judged by the IPv4 address inside, and
+ * so is one of 64:ff9b::/96 (RFC 6052 §2.1).
+ */
 export function isPublicAddress(address: string): boolean {
   // A zone (`fe80::1%eth0`) names a network interface of this machine.
-  return isIP(address) !== 0 && !address.includes('%') && !isSpecial(address)
+  if (isIP(address) === 0 || address.includes('%')) return false
+  return !isSpecial(isTranslated(address) ? toIpv4(expand(address)) : address)
+}
+
+/** The IPv4 address in the last two groups. */
+function toIpv4(groups: readonly number[]): string {
+  const [high = 0, low = 0] = groups.slice(6)
+  return [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.')
 }
 
 /**
@@ -72,9 +83,8 @@ export function toAddressGroup(address: string, bits: 56 | 64 = 64): string {
   if (isIP(address) !== 6) return address
   const [plain = ''] = address.split('%')
   const groups = expand(plain)
-  const [high = 0, low = 0] = groups.slice(6)
   if (groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff) {
-    return [high >> 8, high & 0xff, low >> 8, low & 0xff].join('.')
+    return toIpv4(groups)
   }
   const kept = groups.slice(0, 4)
   if (bits === 56) kept[3] = (kept[3] ?? 0) & 0xff00
