@@ -8,12 +8,15 @@ import { apiError } from '#contract/errors.ts'
 import type { ConsumerId, UserId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
 import { OwnerGoneError } from '#store/failure.ts'
-import type { ConsumerState } from '#store/ports/consumers.ts'
+import type { ConsumerBounds, ConsumerState } from '#store/ports/consumers.ts'
 import type { Store } from '#store/ports/store.ts'
 import { beginLedger, endLedgerIfUnused } from './own-ledger.ts'
 
-/** The largest number of consumers per user and sight (reading R43). */
-export const maxConsumers = 20
+/**
+ * One sight cannot count those of others (reading R43), so it has places of its own. All of them together are
+ * bounded as well: narrow keys can be made and revoked without end, and their consumers stay.
+ */
+const bounds: ConsumerBounds = { ofSight: 20, inAll: 100 }
 
 export interface ConsumerOptions {
   readonly store: Pick<Store, 'transact' | 'consumers'>
@@ -41,8 +44,9 @@ function create(
     .transact(async (tx) => {
       const isFirst = (await tx.ledgers.readKey(userId)) === null
       await beginLedger(tx, userId)
-      const made = await tx.consumers.create({ userId, name, createdAt: at }, maxConsumers)
-      if (made === 'too_many') throw apiError('too_many_consumers')
+      const made = await tx.consumers.create({ userId, name, createdAt: at }, bounds)
+      if (made === 'too_many_of_sight') throw apiError('too_many_consumers')
+      if (made === 'too_many') throw apiError('too_many_consumers', { message: tooManyInAll })
       // Any key may make another, and may see less than these connections.
       for (const { id } of isFirst ? await tx.connections.list(userId) : []) {
         await tx.syncs.request(id, { at, reason: 'operator' })
@@ -55,6 +59,8 @@ function create(
       throw error instanceof OwnerGoneError ? apiError('invalid_token', { cause: error }) : error
     })
 }
+
+const tooManyInAll = `At most ${bounds.inAll} consumers of events per user, those of narrow keys included; remove one on the page /events, or ask by the name of an existing one`
 
 /** What it has not acknowledged is no longer kept for it. */
 export function makeRemoveConsumer({ store, clock }: ConsumerOptions): RemoveConsumer {

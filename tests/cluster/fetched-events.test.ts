@@ -101,6 +101,27 @@ test('R42: over two processes events come in one order to each consumer, and non
   })
 })
 
+test('R43: two processes at once make no more consumers than all sights of a person may have', async (t) => {
+  const place = await ground.makePlace()
+  const stores = [await place.open(), await place.open()]
+  t.after(() => Promise.all(stores.map((store) => store.close())))
+  const [one] = stores
+  assert.ok(one)
+  const { id: userId } = await addUser(one)
+  const made = await Promise.all(
+    stores.flatMap(({ consumers }, process) =>
+      Array.from({ length: 20 }, (_, at) =>
+        consumers.create(
+          { userId, name: `c@${process}-${at}`, createdAt: clock.now() },
+          { ofSight: 20, inAll: 25 },
+        ),
+      ),
+    ),
+  )
+  assert.equal(made.filter((outcome) => outcome === 'too_many').length, 15)
+  assert.equal(await one.consumers.count(userId), 25)
+})
+
 test('R42: an event that another process accepts wakes those who wait, within a tenth of a second', async (t) => {
   const place = await ground.makePlace()
   const [writer, reader] = [await place.open(), await place.open()]

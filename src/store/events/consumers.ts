@@ -8,7 +8,12 @@ import { type ConsumerId, type FeedId, newId, type UserId } from '#kernel/ids.ts
 import type { Engine, RepositoryOptions } from '../engine/engine.ts'
 import { type Db, moment } from '../engine/tables.ts'
 import { demandUser } from '../people/users.ts'
-import type { ConsumerState, ConsumerStore, NewConsumer } from '../ports/consumers.ts'
+import type {
+  ConsumerBounds,
+  ConsumerState,
+  ConsumerStore,
+  NewConsumer,
+} from '../ports/consumers.ts'
 
 const columns = [
   'event_consumers.id',
@@ -43,7 +48,7 @@ export function makeConsumerStore({ engine, write }: RepositoryOptions): Consume
         .where('id', '=', id)
         .execute()
     },
-    create: (consumer, limit) => write((tx) => create(engine, tx, consumer, limit)),
+    create: (consumer, bounds) => write((tx) => create(engine, tx, consumer, bounds)),
     list: (userId) => list(db, userId),
     count: (userId) => countOf(db, userId),
     async acknowledge(id, { position, at }) {
@@ -104,13 +109,14 @@ async function create(
   engine: Engine,
   tx: Db,
   { userId, name, createdAt }: NewConsumer,
-  limit: number,
-): Promise<ConsumerState | 'too_many'> {
-  // The lock on the user's row serialises concurrent calls, so the count stays correct.
+  bounds: ConsumerBounds,
+): ReturnType<ConsumerStore['create']> {
+  // The lock on the user's row serialises concurrent calls, so the counts stay correct.
   await demandUser(engine, tx, userId)
   const found = await selectState(tx, { userId, name }).executeTakeFirst()
   if (found !== undefined) return toState(found)
-  if ((await countSameSight(tx, userId, name)) >= limit) return 'too_many'
+  const full = await findFull(tx, { userId, name }, bounds)
+  if (full !== null) return full
   await tx
     .insertInto('event_feeds')
     .values({ user_id: userId, id: newId<FeedId>(), last_position: 0 })
@@ -132,7 +138,6 @@ async function create(
   return toState(await selectState(tx, { userId, name }).executeTakeFirstOrThrow())
 }
 
-/** In steps of one user, so that each is a search of its index. */
 async function list(db: Db, userId: UserId): ReturnType<ConsumerStore['list']> {
   const rows = await db
     .selectFrom('event_consumers')
@@ -141,16 +146,32 @@ async function list(db: Db, userId: UserId): ReturnType<ConsumerStore['list']> {
     .orderBy('created_at')
     .orderBy('id')
     .execute()
-  const counted = rows.map(async (row) => {
-    const { count } = await selectFeed(db, userId, row.acknowledged)
-      .clearOrderBy()
-      .select(({ fn }) => fn.countAll().as('count'))
-      .where('shredding', '=', false)
-      .where('shredded_at', 'is', null)
-      .executeTakeFirstOrThrow()
-    return { ...row, waiting: Number(count) }
-  })
-  return Promise.all(counted)
+  const waiting = await countWaiting(db, userId)
+  return rows.map((row) => ({ ...row, waiting: waiting.get(row.id) ?? 0 }))
+}
+
+/**
+ * One pass over the feed, however many consumers there are: from its end back, a consumer stands before
+ * the event that it has acknowledged last, and the kept events up to there are those that wait for it.
+ */
+async function countWaiting(db: Db, userId: UserId): Promise<ReadonlyMap<ConsumerId, number>> {
+  const { rows } = await sql<{ id: ConsumerId; waiting: number | string }>`
+    select id, waiting from (
+      select id, sum(kept) over (
+        order by position desc, kept rows between unbounded preceding and current row
+      ) as waiting
+      from (
+        select id, acknowledged as position, 0 as kept from event_consumers where user_id = ${userId}
+        union all
+        select null as id, position, 1 as kept from events
+        where user_id = ${userId} and ${isInFeed} and shredding = false and shredded_at is null
+          and position > (select min(acknowledged) from event_consumers where user_id = ${userId})
+      ) as marks
+    ) as counted
+    where id is not null
+  `.execute(db)
+  // PostgreSQL sums to int8, which `pg` returns as text.
+  return new Map(rows.map(({ id, waiting }) => [id, Number(waiting)]))
 }
 
 async function countOf(db: Db, userId: UserId): Promise<number> {
@@ -162,14 +183,23 @@ async function countOf(db: Db, userId: UserId): Promise<number> {
   return Number(count)
 }
 
-/** Counted apart: what is not seen neither takes places nor can be counted by them. */
-async function countSameSight(db: Db, userId: UserId, name: string): Promise<number> {
+/**
+ * The bound that one more consumer would pass. Those of a sight are counted apart: what is not seen takes
+ * none of their places, until the user has as many as all together may be.
+ */
+async function findFull(
+  db: Db,
+  { userId, name }: Pick<NewConsumer, 'userId' | 'name'>,
+  { ofSight, inAll }: ConsumerBounds,
+): Promise<'too_many_of_sight' | 'too_many' | null> {
   const rows = await db
     .selectFrom('event_consumers')
     .select('name')
     .where('user_id', '=', userId)
     .execute()
-  return rows.filter((row) => sightIn(row.name) === sightIn(name)).length
+  const same = rows.filter((row) => sightIn(row.name) === sightIn(name))
+  if (same.length >= ofSight) return 'too_many_of_sight'
+  return rows.length >= inAll ? 'too_many' : null
 }
 
 /** What a consumer's name says of its sight; empty: everything is seen. */

@@ -30,6 +30,7 @@ import { makeUserStore } from '../people/users.ts'
 import { makeSealer } from '../seal.ts'
 import { makeLedgerStore } from '../syncs/ledgers.ts'
 import { makeSyncStore } from '../syncs/syncs.ts'
+import { makeConsumerStore } from './consumers.ts'
 import { makeDeliveryStore } from './deliveries.ts'
 import { makeEndpointStore } from './endpoints.ts'
 import { makeEventStore } from './events.ts'
@@ -226,4 +227,17 @@ test('waits of a clock that was set back are found among what waits, not among a
     'webhook_endpoints_due_ailing',
     'webhook_endpoints_served_ailing',
   ])
+})
+
+test('the list of consumers is as many queries for forty as for one, and reads the feed once', async () => {
+  const { userId } = await addLink()
+  const consumers = makeConsumerStore(stage)
+  for (let at = 0; at < 40; at += 1) {
+    const consumer = { userId, name: `c${at}`, createdAt: now }
+    await consumers.create(consumer, { ofSight: 40, inAll: 40 })
+  }
+  const plans = await plansOf(() => consumers.list(userId))
+  assert.equal(plans.length, 2, plans.join('\n'))
+  assert.equal(plans[1]?.match(/INDEX events_of_feed \(user_id=\? AND position>\?\)/g)?.length, 1)
+  for (const plan of plans) assert.doesNotMatch(plan, /\bSCAN events?\b|SCAN event_consumers/, plan)
 })

@@ -50,6 +50,14 @@ export interface NewConsumer {
   readonly createdAt: Millis
 }
 
+/** The largest numbers of a user's consumers. */
+export interface ConsumerBounds {
+  /** How many may see the same (reading R43). */
+  readonly ofSight: number
+  /** How many there may be, whatever they see. */
+  readonly inAll: number
+}
+
 export interface ConsumerStore {
   /** Sees committed data only. */
   find(userId: UserId, name: string): Promise<ConsumerState | null>
@@ -63,10 +71,13 @@ export interface ConsumerStore {
   renewFeed(userId: UserId, id: FeedId): Promise<void>
   /**
    * Creates it at the end of the feed, and the feed with the user's first one. An existing one of this name
-   * is returned as it is. `too_many`: the user already has `limit` consumers of the same sight.
+   * is returned as it is. Otherwise it says which of the bounds the user has reached.
    * @throws OwnerGoneError
    */
-  create(consumer: NewConsumer, limit: number): Promise<ConsumerState | 'too_many'>
+  create(
+    consumer: NewConsumer,
+    bounds: ConsumerBounds,
+  ): Promise<ConsumerState | 'too_many_of_sight' | 'too_many'>
   /** Oldest first, with the number of kept events that each has not acknowledged. */
   list(userId: UserId): Promise<readonly (ConsumerRow & { readonly waiting: number })[]>
   count(userId: UserId): Promise<number>

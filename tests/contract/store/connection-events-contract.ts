@@ -312,7 +312,8 @@ function testExpiry(store: StoreOf): void {
       return rows.some(({ id }) => id === connection.id)
     }
     assert.equal(await isListed(), false)
-    await store().consumers.create({ userId: user.id, name: 'books', createdAt: now }, 20)
+    const consumer = { userId: user.id, name: 'books', createdAt: now }
+    await store().consumers.create(consumer, { ofSight: 20, inAll: 100 })
     assert.equal(await isListed(), true)
     assert.equal(await announce(connection.id, 30, end), true)
   })

@@ -10,9 +10,10 @@ import { addLink, addUser, now } from './rows.ts'
 
 export function testConsumers(store: StoreOf): void {
   const consumers = () => store().consumers
+  const bounds = { ofSight: 20, inAll: 100 }
   const follow = async (userId: UserId, name = 'books'): Promise<ConsumerState> => {
-    const made = await consumers().create({ userId, name, createdAt: now }, 20)
-    if (made === 'too_many') throw new Error('the user of the test has too many consumers')
+    const made = await consumers().create({ userId, name, createdAt: now }, bounds)
+    if (typeof made === 'string') throw new Error('the user of the test has too many consumers')
     return made
   }
   const emit = async (userId: UserId, connectionId: ConnectionId, count: number) => {
@@ -54,14 +55,57 @@ export function testConsumers(store: StoreOf): void {
 
   test('R43: consumers are counted with those of the same sight alone', async () => {
     const { user } = await addLink(store())
-    const make = (name: string) => consumers().create({ userId: user.id, name, createdAt: now }, 2)
+    const make = (name: string) =>
+      consumers().create({ userId: user.id, name, createdAt: now }, { ofSight: 2, inAll: 100 })
     for (const name of ['one', 'two', 'one@a', 'two@a', 'one@b']) {
       assert.notEqual(await make(name), 'too_many', name)
     }
-    assert.equal(await make('three'), 'too_many')
-    assert.equal(await make('three@a'), 'too_many')
-    assert.notEqual(await make('three@b'), 'too_many')
-    assert.notEqual(await make('two@a'), 'too_many')
+    assert.equal(await make('three'), 'too_many_of_sight')
+    assert.equal(await make('three@a'), 'too_many_of_sight')
+    assert.equal(typeof (await make('three@b')), 'object')
+    assert.equal(typeof (await make('two@a')), 'object')
+  })
+
+  test('R43: all sights together have at most as many consumers as their bound, however many begin at once', async () => {
+    const { user } = await addLink(store())
+    const make = (name: string) =>
+      consumers().create({ userId: user.id, name, createdAt: now }, { ofSight: 2, inAll: 5 })
+    const made = await Promise.all(
+      Array.from({ length: 10 }, (_, at) => make(`c${at % 2}@${Math.floor(at / 2)}`)),
+    )
+    assert.equal(made.filter((one) => one === 'too_many').length, 5)
+    assert.equal(await consumers().count(user.id), 5)
+    // Also those who see everything are refused, until one is removed.
+    assert.equal(await make('whole'), 'too_many')
+    const [first] = await consumers().list(user.id)
+    assert.ok(first)
+    await consumers().delete(first.id)
+    assert.equal(typeof (await make('whole')), 'object')
+  })
+
+  test('R42: what waits for a consumer is what is kept behind its place, wherever that is', async () => {
+    const { user, connection } = await addLink(store())
+    await follow(user.id, 'early')
+    await emit(user.id, connection.id, 2)
+    await store().events.shred({ acceptedBefore: now + 1, now: now + hour, limit: 500 })
+    await follow(user.id, 'behind-destroyed')
+    const late = Array.from({ length: 3 }, () =>
+      newEvent(user.id, connection.id, { createdAt: now + hour }),
+    )
+    await accept(store(), late)
+    const between = await follow(user.id, 'between')
+    await consumers().acknowledge(between.consumer.id, { position: 4, at: now })
+    await follow(user.id, 'newest')
+    const listed = await consumers().list(user.id)
+    assert.deepEqual(
+      new Map(listed.map(({ name, waiting }) => [name, waiting])),
+      new Map([
+        ['early', 3],
+        ['behind-destroyed', 3],
+        ['between', 0],
+        ['newest', 0],
+      ]),
+    )
   })
 
   test('R42: test events and events of others are in no feed', async () => {
@@ -134,19 +178,20 @@ export function testConsumers(store: StoreOf): void {
 
   test('R42: a user has at most as many consumers as the limit, however many begin at once', async () => {
     const user = await addUser(store())
+    const few = { ofSight: 4, inAll: 100 }
     const begun = await Promise.all(
       Array.from({ length: 6 }, (_, index) =>
-        consumers().create({ userId: user.id, name: `c${index}`, createdAt: now }, 4),
+        consumers().create({ userId: user.id, name: `c${index}`, createdAt: now }, few),
       ),
     )
-    assert.equal(begun.filter((made) => made === 'too_many').length, 2)
+    assert.equal(begun.filter((made) => made === 'too_many_of_sight').length, 2)
     assert.equal(await consumers().count(user.id), 4)
     // Which of them came first is not known.
     const [made] = await consumers().list(user.id)
     const again = { userId: user.id, name: made?.name ?? '', createdAt: now }
-    assert.notEqual(await consumers().create(again, 4), 'too_many')
+    assert.equal(typeof (await consumers().create(again, few)), 'object')
     const nobody = { ...again, userId: newId<UserId>() }
-    await assert.rejects(consumers().create(nobody, 4), OwnerGoneError)
+    await assert.rejects(consumers().create(nobody, few), OwnerGoneError)
   })
 
   test('R42: a destroyed event keeps its place, and the first kept one behind it is found', async () => {

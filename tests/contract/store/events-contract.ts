@@ -94,7 +94,8 @@ export function testEvents(store: StoreOf): void {
     const { user, connection } = await addLink(store())
     const plain = await addEndpoint(store(), user.id)
     const asking = await addEndpoint(store(), user.id, { pending: true })
-    await store().consumers.create({ userId: user.id, name: 'default', createdAt: now }, 10)
+    const consumer = { userId: user.id, name: 'default', createdAt: now }
+    await store().consumers.create(consumer, { ofSight: 10, inAll: 10 })
     const given = [
       newEvent(user.id, connection.id, { hasPending: false }),
       newEvent(user.id, connection.id, { hasPending: true }),

@@ -11,7 +11,7 @@ const store = () => world.service.app.store
 const follow = (userId: string, name: string) =>
   store().consumers.create(
     { userId: userId as never, name, createdAt: world.service.clock.now() },
-    20,
+    { ofSight: 20, inAll: 100 },
   )
 
 test('R42: /events lists consumers with the events that wait, and removes one after asking', async () => {
