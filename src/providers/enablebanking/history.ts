@@ -155,7 +155,11 @@ async function walk(asked: Asked, { uid, headers, back }: Walk): Promise<readonl
     sent.push(body.transactions)
     rows += body.transactions.length
     if (rows > maxRows) throw endless()
-    if (!body.continuation_key) return await joinPages(sent)
+    if (!body.continuation_key) {
+      const joined = await joinPages(sent)
+      if (joined.length < rows) reach.note('a page repeats rows of an earlier one')
+      return joined
+    }
     key = body.continuation_key
     if (keys.has(key)) throw malformed('the bank repeats the key of a page')
     keys.add(key)

@@ -3,28 +3,21 @@
  * are read moves the others on, and the next page begins with rows of the one before
  * (docs/providers/enable-banking.md, Transactions). Pure.
  */
-import { hash } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 
 /** Some milliseconds of work. */
 const rowsPerTurn = 500
 
-/** What earlier pages had under one reference. */
-interface Earlier {
-  readonly first: unknown
-  /** Hashes of all contents; null until a later page has the reference too, which few do. */
-  contents: Set<string> | null
-}
-
 /**
  * A row of a later page that is equal to one of an earlier page, with the same `entry_reference`, is that
- * row. On one page both stay; and where a bank gives one reference to two rows of a page, it tells no rows
- * apart, and all stay. Other work has its turns meanwhile.
+ * row. Where a bank gives one reference to two rows of a page, or to rows that differ, its references tell
+ * no rows apart, and every row stays: two equal payments may stand on both sides of the end of a page.
+ * Other work has its turns meanwhile.
  */
 export async function joinPages(
   pages: readonly (readonly unknown[])[],
 ): Promise<readonly unknown[]> {
-  const earlier = new Map<string, Earlier>()
+  const earlier = new Map<string, unknown>()
   const rows: unknown[] = []
   let seen = 0
   for (const page of pages) {
@@ -36,26 +29,16 @@ export async function joinPages(
       if (reference !== null) {
         if (own.has(reference)) return pages.flat()
         own.add(reference)
-        if (isRepeated(earlier, reference, row)) continue
+        if (earlier.has(reference)) {
+          if (toContent(row) !== toContent(earlier.get(reference))) return pages.flat()
+          continue
+        }
+        earlier.set(reference, row)
       }
       rows.push(row)
     }
   }
   return rows
-}
-
-/** Whether an earlier page had this row; else it is noted for later ones. */
-function isRepeated(earlier: Map<string, Earlier>, reference: string, row: unknown): boolean {
-  const before = earlier.get(reference)
-  if (before === undefined) {
-    earlier.set(reference, { first: row, contents: null })
-    return false
-  }
-  before.contents ??= new Set([hashContent(before.first)])
-  const content = hashContent(row)
-  if (before.contents.has(content)) return true
-  before.contents.add(content)
-  return false
 }
 
 function referenceOf(row: unknown): string | null {
@@ -65,9 +48,5 @@ function referenceOf(row: unknown): string | null {
 }
 
 /** Without the id for a call about its details, which may be new in each answer. */
-const hashContent = (row: unknown): string => {
-  const content = JSON.stringify(row, (key, value: unknown) =>
-    key === 'transaction_id' ? null : value,
-  )
-  return hash('sha256', content, 'base64url')
-}
+const toContent = (row: unknown): string =>
+  JSON.stringify(row, (key, value: unknown) => (key === 'transaction_id' ? null : value))

@@ -170,4 +170,6 @@ test('a row that arrives while pages are read doubles none, where the bank’s k
   const { rows } = await walk(ground.adapter, await queryFor(ground, login, everything))
   // Those that arrived are on the first page, which was read before.
   assert.equal(rows.length, 5_400)
+  // A row is not left out in silence (reading R23).
+  assert.deepEqual(ground.oddities, ['a page repeats rows of an earlier one'])
 })
