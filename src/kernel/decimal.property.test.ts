@@ -53,6 +53,18 @@ test('R24: a plain decimal comes back with every digit as it was sent', () => {
   fc.assert(fc.property(anyModel, (model) => assert.equal(read(model), write(model))))
 })
 
+test('R24: zeros before a number change nothing of it', () => {
+  const zeros = fc.integer({ min: 1, max: 9 })
+  fc.assert(
+    fc.property(anyModel, zeros, fc.constantFrom('', 'e-7', 'e7'), (model, count, exponent) => {
+      const text = `${write(model)}${exponent}`
+      const padded = text.replace(/\d/, (first) => '0'.repeat(count) + first)
+      assert.equal(parseDecimal(padded), parseDecimal(text))
+      assert.notEqual(parseDecimal(text), null)
+    }),
+  )
+})
+
 test('R24: an exponent moves the decimal point and keeps every digit', () => {
   const exponents = fc.integer({ min: -40, max: 40 })
   fc.assert(

@@ -14,13 +14,13 @@ export type Decimal = string & { readonly [brand]: 'decimal' }
 const maxExponent = 40
 const maxLength = 400
 const plain = /^-?(?:0|[1-9]\d*)(?:\.\d+)?$/
-const numeric = /^([+-]?)(0|[1-9]\d*)(?:\.(\d+))?(?:[eE]([+-]?\d{1,6}))?$/
+const numeric = /^([+-]?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d{1,6}))?$/
 
 export const zero = '0' as Decimal
 
 /**
- * Reads a JSON number token or a provider's decimal string.
- * @returns the plain form with every digit kept, or null when the text is not a number within the bounds.
+ * Reads a JSON number token or a provider's decimal string, which may begin with zeros: "05.20" is 5.20.
+ * @returns the plain form with every other digit kept, or null when it is not a number within the bounds.
  */
 export function parseDecimal(text: string): Decimal | null {
   if (text.length > maxLength) return null
