@@ -8,7 +8,7 @@ import { findCommand } from '#app/command.ts'
 import { makeCodeCheck } from '#app/own-code.ts'
 import { findCollect, settleMemoryLater } from '#app/settle-memory.ts'
 import { handleUncaughtErrors } from '#app/uncaught-errors.ts'
-import { describeStartFailure, printWelcome } from '#app/welcome.ts'
+import { describeStartFailure, lookForUsers, printWelcome } from '#app/welcome.ts'
 import { demandFiles, readOpenFiles } from '#doors/connection-limits.ts'
 import { type Clock, systemClock } from '#kernel/time.ts'
 import type { Demo } from '#sandbox/demo.ts'
@@ -112,9 +112,8 @@ async function start(running: Running): Promise<void> {
   const demo = made !== null && config.role !== 'worker' ? await makeDemo(app, made, secrets) : null
   const command = findCommand(readStartInfo())
   const { adminTokenFile } = secrets
-  const [first] = demo === null ? await app.store.users.listPage({ after: null, limit: 1 }) : []
-  const firstUser = first?.email ?? null
-  printWelcome({ config, origins, adminUrl, adminTokenFile, command, demo, firstUser })
+  const users = demo === null ? await lookForUsers(app.store) : 'some'
+  printWelcome({ config, origins, adminUrl, adminTokenFile, command, demo, users })
   settleMemoryLater(findCollect())
 }
 

@@ -9,6 +9,7 @@ import { EnvironmentFileError } from '#settings/environment-file.ts'
 import { SecretsError } from '#settings/secrets.ts'
 import { ConfigError } from '#src/config.ts'
 import { StoreCopyError, StoreOpenError, StoreUnavailableError, toAdvice } from '#store/failure.ts'
+import type { Store } from '#store/ports/store.ts'
 import { type OwnCommand, quoteWord } from './command.ts'
 
 export interface Welcome {
@@ -18,8 +19,23 @@ export interface Welcome {
   readonly adminTokenFile: string | null
   readonly command: OwnCommand
   readonly demo: Demo | null
-  /** The address of the first user; null: there is none yet. */
-  readonly firstUser: string | null
+  readonly users: FirstUsers
+}
+
+/** Whether anybody has an account. Only a person who is alone and cannot sign in yet is named. */
+export type FirstUsers = 'none' | 'some' | { readonly withoutPassword: string }
+
+/** What the start says depends on this. */
+export async function lookForUsers({
+  users,
+  sessions,
+  passkeys,
+}: Pick<Store, 'users' | 'sessions' | 'passkeys'>): Promise<FirstUsers> {
+  const [first, second] = await users.listPage({ after: null, limit: 2 })
+  if (first === undefined) return 'none'
+  if (second !== undefined || (await sessions.findPassword(first.id)) !== null) return 'some'
+  const hasPasskey = (await passkeys.list(first.id)).length > 0
+  return hasPasskey ? 'some' : { withoutPassword: first.email }
 }
 
 /** Prints the addresses and, in sandbox mode, API keys and a request to copy. */
@@ -63,9 +79,11 @@ function describePublic(origins: Origins): string[] {
  * command, since another terminal does not have them.
  */
 function describeNext(welcome: Welcome): string {
-  const { config, origins, adminUrl, adminTokenFile, command, firstUser } = welcome
-  if (config.signUp === 'open' && firstUser === null)
+  const { config, origins, adminUrl, adminTokenFile, command, users } = welcome
+  if (config.signUp === 'open' && users === 'none')
     return `make an account at ${origins.base}/sign-up`
+  const signIn = `sign in at ${origins.base}/`
+  if (users === 'some') return signIn
   const isGiven = (name: string) =>
     config.given.some((one) => one.name === name) && !isInFile(config, name)
   const environment: string[] = []
@@ -77,9 +95,9 @@ function describeNext(welcome: Welcome): string {
   const before =
     command.knowsSettings && config.adminListener.port !== 0 ? '' : environment.join('')
   const start = `${before}${command.words}`
-  if (firstUser === null) return `${start} ${toFirstCommand(config)}`
-  const password = `${start} users set-password ${quoteWord(firstUser)} --password -`
-  return `sign in at ${origins.base}/; a first password is set with ${password}`
+  if (users === 'none') return `${start} ${toFirstCommand(config)}`
+  const password = `${start} users set-password ${quoteWord(users.withoutPassword)} --password -`
+  return `${signIn}; a first password is set with ${password}`
 }
 
 /** Leads to an account for the pages: by a link, or where nobody is invited by a password that is typed. */
