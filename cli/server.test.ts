@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
-import { type AddressInfo, createServer, type Socket } from 'node:net'
-import { test } from 'node:test'
-import { callServer, findServer } from './server.ts'
+import { createServer as createHttpServer } from 'node:http'
+import { createServer as createHttpsServer } from 'node:https'
+import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { makeCertificate } from '#tests/support/certificate.ts'
+import { callServer, findServer, type Refusal } from './server.ts'
 
 test('the command finds the admin listener at every form of ADMIN_HOST that the service takes', async () => {
   const find = async (host: string) => {
@@ -36,6 +39,27 @@ test('a port or a host that is none is refused by the name of the variable that 
   assert.equal(named.url, 'http://a.example:1')
 })
 
+/** Asks what listens on a free port of this machine. */
+async function askListener(t: TestContext, server: Server, scheme: 'http' | 'https') {
+  server.listen(0, '127.0.0.1')
+  t.after(() => server.close())
+  await new Promise((resolve) => server.once('listening', resolve))
+  const url = `${scheme}://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return callServer({ url, token: 'token' }, { method: 'GET', path: '/admin', body: null })
+}
+
+test('https at a listener without TLS, and a certificate that nobody vouches for, are said as such', async (t) => {
+  const plain = createHttpServer((_request, response) => response.end('{}'))
+  await assert.rejects(askListener(t, plain, 'https'), (error: Refusal) => {
+    assert.match(error.message, /^What answers at https:\S+ does not speak TLS$/)
+    assert.match(String(error.envelope.error.details), /begin ADMIN_URL with http:/)
+    return true
+  })
+  const secure = createHttpsServer(makeCertificate('money.example.com'))
+  const words = /^Refusal: https:\S+ gave no answer that can be read: .*certificate/
+  await assert.rejects(askListener(t, secure, 'https'), words)
+})
+
 test('a server that is not the admin API is not called one that does not answer', async (t) => {
   const redirect = 'HTTP/1.1 302 Found\r\nlocation: /x\r\ncontent-length: 0\r\n\r\n'
   const answers: Record<string, (socket: Socket) => void> = {
@@ -48,12 +72,7 @@ test('a server that is not the admin API is not called one that does not answer'
   }
   for (const [name, answer] of Object.entries(answers)) {
     const server = createServer((socket) => answer(socket.on('error', () => {})))
-    server.listen(0, '127.0.0.1')
-    t.after(() => server.close())
-    await new Promise((resolve) => server.once('listening', resolve))
-    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-    const asked = callServer({ url, token: 'token' }, { method: 'GET', path: '/admin', body: null })
-    await assert.rejects(asked, (error: Error) => {
+    await assert.rejects(askListener(t, server, 'http'), (error: Error) => {
       assert.match(error.message, /^http:\S+ gave no answer that can be read: ./, name)
       return true
     })

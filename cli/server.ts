@@ -170,6 +170,9 @@ export function toAnswer(raw: RawAnswer): unknown {
 const whichListener =
   'ADMIN_URL must be the admin listener (ADMIN_HOST, ADMIN_PORT), not the public one'
 
+const whenPlain =
+  'The admin listener speaks plain HTTP: begin ADMIN_URL with http://, unless a proxy before it speaks TLS'
+
 const whenHung =
   'Something listens there and does not answer: see whether its process is stopped or busy, and restart it'
 
@@ -202,8 +205,12 @@ async function exchange(server: Server, call: Call): Promise<{ response: Respons
 
 /** Nothing listens there, or what listens is not the admin API. */
 function toUnanswered(url: string, error: unknown): Refusal {
-  const cause = error instanceof Error ? error.cause : undefined
-  if (cause instanceof Error && isWrongAnswer(cause)) {
+  const cause: (Error & { code?: string }) | undefined =
+    error instanceof Error && error.cause instanceof Error ? error.cause : undefined
+  if (cause?.code === 'ERR_SSL_WRONG_VERSION_NUMBER') {
+    return refusal(`What answers at ${url} does not speak TLS`, [whenPlain], error)
+  }
+  if (cause !== undefined && isWrongAnswer(cause)) {
     return refusal(
       `${url} gave no answer that can be read: ${cause.message}`,
       [whichListener],
@@ -213,11 +220,15 @@ function toUnanswered(url: string, error: unknown): Refusal {
   return refusal(`No server answers at ${url}; start it, or set ADMIN_URL`, [], error)
 }
 
-/** What `fetch` says where the server speaks no HTTP, closes the connection, or redirects. */
+/**
+ * What `fetch` says where the server speaks no HTTP, closes the connection, redirects, or has a certificate
+ * that nobody vouches for.
+ */
 const isWrongAnswer = (cause: Error & { code?: string }): boolean =>
   cause.name === 'HTTPParserError' ||
   cause.message === 'unexpected redirect' ||
-  ['UND_ERR_SOCKET', 'ECONNRESET'].includes(cause.code ?? '')
+  ['UND_ERR_SOCKET', 'ECONNRESET'].includes(cause.code ?? '') ||
+  /^ERR_(?:SSL|TLS)_|^UNABLE_TO_|CERT/.test(cause.code ?? '')
 
 /** The text of an answer, UTF-8. @throws Refusal for one beyond 64 MiB. */
 export async function readAnswerText(response: Response): Promise<string> {
