@@ -56,11 +56,14 @@ function describe({ code, status }: MailFault, counts: string): Finding {
 
 /** What an operator can do about a failure of the mail server. */
 export function adviceOn({ code, status }: MailFault): string {
-  if (code === 'EAUTH') {
-    return 'Correct user and password in SMTP_URL; both are percent-encoded'
-  }
   if (code === 'ETLS') {
     return 'See that the server offers TLS with a certificate that is valid for its name; without TLS only a server on this machine is used, or a relay with tls=never in SMTP_URL (docs/operations/install.md, Mail)'
+  }
+  if (status !== null && status >= 400 && status < 500) {
+    return 'The server puts mail off for a while (greylisting, a limit, no room), and it is sent later; where that stays so, look for the reason in the log of the mail server'
+  }
+  if (code === 'EAUTH') {
+    return 'Correct user and password in SMTP_URL; both are percent-encoded'
   }
   if (code === 'EENVELOPE') {
     return 'Set the sender, from= in SMTP_URL, to an address that the user may send from; a refused receiver passes or is given up (docs/operations/install.md, Mail)'

@@ -61,7 +61,16 @@ test('a mail that is tried again is logged with what the operator can do', () =>
     { code: 'ETLS', status: null, advice: /certificate that is valid for its name.*tls=never/ },
     { code: 'ETIMEDOUT', status: null, advice: /SMTP_URL is reachable/ },
     { code: 'EENVELOPE', status: 550, advice: /sender, from= in SMTP_URL/ },
-    { code: 'EMESSAGE', status: 451, advice: /log of the mail server/ },
+    { code: 'EAUTH', status: 454, advice: /^The server puts mail off/ },
+    { code: 'EAUTH', status: 535, advice: /user and password/ },
+    {
+      code: 'EENVELOPE',
+      status: 450,
+      advice: /^The server puts mail off for a while \(greylisting/,
+    },
+    { code: 'EPROTOCOL', status: 421, advice: /^The server puts mail off/ },
+    { code: 'EMESSAGE', status: 451, advice: /^The server puts mail off/ },
+    { code: 'EMESSAGE', status: 554, advice: /log of the mail server/ },
   ]
   for (const { code, status, advice } of failures) {
     mails.postponed({ ...mail, failure: { code, status, isFinal: false } })
