@@ -52,6 +52,15 @@ for (const [name, text] of [
   })
 }
 
+test('every metric of ours is in the guide', async () => {
+  const names = named(readGuide()).map((name) => name.replace(/_(?:bucket|sum|count)$/, ''))
+  const ours = [...(await listSeries())].filter((name) => name.startsWith('tributary_'))
+  assert.deepEqual(
+    ours.filter((name) => !names.includes(name)),
+    [],
+  )
+})
+
 interface Rules {
   readonly groups: readonly {
     readonly rules: readonly {
