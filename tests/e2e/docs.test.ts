@@ -14,7 +14,8 @@ import { startBrowser, type TestBrowser } from '#tests/support/browser.ts'
 
 const canary = 'canary-key-3f9c'
 const wide = { width: 1280, height: 900 }
-const narrow = { width: 390, height: 844 }
+const narrow = { width: 360, height: 780 }
+const narrowest = { width: 320, height: 640 }
 
 let browser: TestBrowser
 let server: FastifyInstance
@@ -72,7 +73,7 @@ test('every operation is shown, with its parameters and answers', async () => {
 })
 
 for (const colorScheme of ['light', 'dark'] as const) {
-  for (const viewport of [wide, narrow]) {
+  for (const viewport of [wide, narrow, narrowest]) {
     test(`the page fits ${viewport.width} px in ${colorScheme}, without barriers`, async () => {
       await using visit = await browser.open({ viewport, colorScheme })
       const { page, complaints } = visit
