@@ -139,7 +139,7 @@ test('the pages of the account fit 320, 768 and 1280 px in light and dark, witho
   await look('a refused code')
   await setUp(page)
   await look('recovery codes')
-  await button(page, 'Switch off').click()
+  await page.getByRole('link', { name: 'Switch off' }).click()
   await page.getByRole('heading', { name: 'Switch off the second factor?' }).waitFor()
   await look('switch off')
   await open(page, '/settings')

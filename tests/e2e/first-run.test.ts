@@ -54,7 +54,7 @@ for (const javaScriptEnabled of [true, false]) {
     await page.getByRole('heading', { name: 'Your account is ready' }).waitFor()
     await button(page, 'Try with made-up data').click()
     await page.getByText('Made-up banks and a broker are linked').waitFor()
-    await button(page, 'Create a key').click()
+    await page.getByRole('link', { name: 'Create a key', exact: true }).click()
     await page.getByLabel('Name').fill('first')
     await button(page, 'Create key').click()
     const command = page.getByText(/^curl -s/)

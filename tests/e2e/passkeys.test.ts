@@ -56,7 +56,7 @@ async function signIn(page: Page, { email }: Person): Promise<void> {
 async function addFirst(page: Page, person: Person): Promise<readonly string[]> {
   await open(page, '/settings')
   await signIn(page, person)
-  await button(page, 'Add a passkey').click()
+  await page.getByRole('link', { name: 'Add a passkey' }).click()
   await page.getByLabel('Name').fill('Emma’s laptop')
   await button(page, 'Create the passkey').click()
   await heading(page, 'Your recovery codes').waitFor()
@@ -93,7 +93,7 @@ test('a person makes a passkey, signs in with it alone, gives it in the second s
   await button(page, 'Continue').click()
   await heading(page, 'Passkeys').waitFor()
 
-  await page.getByRole('button', { name: 'Remove Emma’s laptop' }).click()
+  await page.getByRole('link', { name: 'Remove Emma’s laptop' }).click()
   await page.getByText('It is your last second factor').waitFor()
   await button(page, 'Remove the passkey').click()
   await page.getByText('The passkey is removed.').waitFor()
@@ -226,7 +226,7 @@ test('the pages of passkeys fit 320, 768 and 1280 px in light and dark, without 
   await look('recovery codes')
   await open(page, '/settings')
   await look('settings')
-  await page.getByRole('button', { name: /^Remove A passkey/ }).click()
+  await page.getByRole('link', { name: /^Remove A passkey/ }).click()
   await heading(page, 'Remove this passkey?').waitFor()
   await look('remove')
   await button(page, 'Sign out').click()

@@ -26,7 +26,7 @@ export interface Assets {
 export async function readAssets(): Promise<Assets> {
   const pico = createRequire(import.meta.url).resolve('@picocss/pico/css/pico.min.css')
   const [picoBytes, pagesBytes, iconBytes, touchIconBytes, scriptBytes] = await Promise.all([
-    readFile(pico),
+    readFile(pico, 'utf8').then(styleLinks),
     readFile(new URL('./pages.css', import.meta.url)),
     readFile(new URL('./icon.svg', import.meta.url)),
     readFile(new URL('./touch-icon.png', import.meta.url)),
@@ -39,6 +39,11 @@ export async function readAssets(): Promise<Assets> {
     touchIcon: toAsset('touch-icon', 'png', touchIconBytes),
     script: toAsset('enhance', 'js', scriptBytes),
   }
+}
+
+/** Pico styles a link as a button only where it claims to be one; ours stay links, and have a class. */
+function styleLinks(pico: string): Buffer {
+  return Buffer.from(pico.replaceAll('[role=button]', '.button'))
 }
 
 const types = {

@@ -150,7 +150,7 @@ export function leadingButton(
   text: HtmlValue,
   { look = '', label }: { readonly look?: string; readonly label?: string } = {},
 ): Html {
-  return html`<a href="${path}" role="button"${look !== '' && html` class="${look}"`}${label !== undefined && html` aria-label="${label}"`}>${text}</a>`
+  return html`<a href="${path}" class="${`button ${look}`.trim()}"${label !== undefined && html` aria-label="${label}"`}>${text}</a>`
 }
 
 export function hidden(name: string, value: string): Html {

@@ -44,8 +44,8 @@ test('without a connection the list says what it is for and has one button', asy
   assert.equal(page.status, 200)
   assert.match(page.text, /leads to one bank or broker/)
   const main = page.text.slice(page.text.indexOf('<main'))
-  assert.equal(main.match(/<button|role="button"/g)?.length, 1)
-  assert.match(main, /<a href="\/connections\/new" role="button">Link a bank or broker</)
+  assert.equal(main.match(/<button|class="button/g)?.length, 1)
+  assert.match(main, /<a href="\/connections\/new" class="button">Link a bank or broker</)
 })
 
 test('a visitor is sent to the sign-in and back to the same page', async () => {

@@ -97,7 +97,7 @@ test('a renewal with another account of Akahu says so and changes nothing; with 
   const answer = await jar.get(await decideAtAkahu(await reconnect(), other))
   assert.equal(answer.status, 200)
   assert.match(answer.text, /<h1>That was another account<\/h1>/)
-  assert.match(answer.text, new RegExp(`href="/connections/${row.id}" role="button"`))
+  assert.match(answer.text, new RegExp(`href="/connections/${row.id}" class="button"`))
   assert.deepEqual(await rows(), [row])
   assert.deepEqual(await world.service.app.store.logins.list(person.id), logins)
   const done = await jar.get(await decideAtAkahu(await reconnect(), {}))

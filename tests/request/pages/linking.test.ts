@@ -106,7 +106,7 @@ test('who declines on the provider’s page reads that nothing was linked, with 
   const page = await jar.get(back)
   assert.equal(page.status, 200)
   assert.match(page.text, /<h1>Nothing was linked<\/h1>/)
-  assert.match(page.text, /href="\/connections\/new\?provider=fiskil" role="button"/)
+  assert.match(page.text, /href="\/connections\/new\?provider=fiskil" class="button"/)
   assert.deepEqual(await rowsOf(person), [])
   const again = await jar.get(back)
   assert.deepEqual([again.status, again.text], [200, page.text])
@@ -124,7 +124,7 @@ for (const [type, words] of [
     const back = await decide((await choose(jar)).location, 'deny')
     const page = await jar.get(back.replace('CONSENT_ENDUSER_DENIED', type))
     assert.match(page.text, words)
-    assert.equal(page.text.match(/role="button"/g)?.length, 1)
+    assert.equal(page.text.match(/class="button"/g)?.length, 1)
     assert.deepEqual(await rowsOf(person), [])
   })
 }

@@ -52,7 +52,7 @@ test('without requests the page says what it is for, with the one button that co
   const jar = await world.enter(person)
   const empty = await jar.get('/usage')
   assert.match(empty.text, /In the last 30 days there was none/)
-  assert.match(empty.text, /<a href="\/keys" role="button">Create a key</)
+  assert.match(empty.text, /<a href="\/keys" class="button">Create a key</)
   assert.doesNotMatch(empty.text, /<svg role="img"/)
   await addKey(person)
   assert.match((await jar.get('/usage')).text, /See what can be asked for/)

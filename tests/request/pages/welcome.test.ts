@@ -20,14 +20,14 @@ test('the first steps are on the overview and after a sign-up, and go one by one
   for (const path of ['/', '/welcome']) {
     const { status, text } = await jar.get(path)
     assert.equal(status, 200)
-    assert.match(text, /<a href="\/connections\/new" role="button">Link a bank or broker</)
-    assert.match(text, /<a href="\/keys" role="button" class="secondary outline">Create a key/)
+    assert.match(text, /<a href="\/connections\/new" class="button">Link a bank or broker</)
+    assert.match(text, /<a href="\/keys" class="button secondary outline">Create a key/)
     assert.doesNotMatch(text, /class="tick"/)
   }
   await world.service.app.actions.createKey(byOperator, person.id, {})
   const half = (await jar.get('/')).text
   assert.match(half, /Create a key or connect an agent <span class="tick">done/)
-  assert.match(half, /href="\/connections\/new" role="button"/)
+  assert.match(half, /href="\/connections\/new" class="button"/)
   for (const credentials of world.service.sandbox.person('healthy')) {
     await world.service.app.connections.linkConnections(byOperator, person.id, credentials)
   }
@@ -155,4 +155,18 @@ test('the first key is made by one press, shown once with its request and the an
   const again = (await jar.get('/welcome')).text
   assert.ok(!again.includes(key))
   assert.doesNotMatch(again, /See the first answer/)
+})
+
+test('a link that looks like a button stays a link: it has a class and no other role, and the style sheet knows the class', async () => {
+  const visitor = world.jar()
+  const start = (await visitor.get('/')).text
+  assert.match(start, /<a href="\/sign-in" class="button[^"]*">Sign in</)
+  const [sheet = ''] = start.match(/\/assets\/pico-[^"]+/) ?? []
+  const pico = (await visitor.get(sheet)).text
+  assert.match(pico, /[},]a\.button\{/)
+  assert.doesNotMatch(pico, /role="?button/)
+  const jar = await world.enter(await world.addPerson())
+  for (const path of ['/', '/connections', '/usage', '/settings', '/webhooks']) {
+    assert.doesNotMatch((await jar.get(path)).text, /<a [^>]*role="button"/, path)
+  }
 })

@@ -5,6 +5,7 @@ import { factsOf } from '#providers/all-facts.ts'
 import type { LinkingFailure } from '#providers/linking.ts'
 import { describeWait } from '../describe-wait.ts'
 import { type Html, html } from '../html.ts'
+import { leadingButton } from '../layout.ts'
 
 export interface EndPage {
   readonly title: string
@@ -22,7 +23,7 @@ function renderEnd({ heading, text, button }: Words, back: string): EndPage {
   const body = html`<article class="card">
 <h1>${heading}</h1>
 <p>${text}</p>
-<p><a href="${back}" role="button">${button}</a></p>
+<p>${leadingButton(back, button)}</p>
 </article>`
   return { title: heading, body }
 }
