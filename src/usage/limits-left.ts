@@ -48,8 +48,8 @@ export interface LimitsLeftOptions {
   readonly clock: Clock
 }
 
-/** A user has at most twenty active keys; further agents are left out. */
-const maxReaders = 40
+/** A user has at most twenty active keys; older agents beyond this are left out. */
+export const mostReaders = 40
 
 export function makeReadLimits(options: LimitsLeftOptions): ReadLimits {
   const { store, agents, kv, limits, clock } = options
@@ -64,7 +64,7 @@ export function makeReadLimits(options: LimitsLeftOptions): ReadLimits {
         name: clientName,
         bucketId: toGrantBucket(grantId),
       })),
-    ].slice(0, maxReaders)
+    ].slice(0, mostReaders)
     const isKnown = kv.connections().every(({ name, isUp }) => name !== 'limits' || isUp)
     return {
       perMinute: limits.buckets,

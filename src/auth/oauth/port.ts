@@ -7,8 +7,12 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { By, Person } from '#contract/actor.ts'
 import type { ConnectionId, UserId } from '#kernel/ids.ts'
 import type { Millis } from '#kernel/time.ts'
+import { agentsListed } from '#store/ports/oauth.ts'
 import type { PlanRow } from '#store/ports/users.ts'
 import type { Scope } from '../scopes.ts'
+
+/** A list has at most so many agents, its newest. */
+export const mostAgentsShown = agentsListed
 
 /** An access token that is currently valid for `{mcp_url}/mcp`. */
 export interface TokenFacts {

@@ -37,6 +37,9 @@ export interface SingleUseOptions {
   readonly print: PrintUrl | null
 }
 
+/** Open invitations that a list has at most: its newest. */
+export const invitationsListed = 1000
+
 const rules = {
   invitation: { path: '/invitations', lifeMs: 7 * dayMs, windowMs: dayMs, limit: 20 },
   confirmation: { path: '/confirm-address', lifeMs: 7 * dayMs, windowMs: hourMs, limit: 5 },

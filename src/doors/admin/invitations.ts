@@ -1,12 +1,12 @@
 /** Invitations and reminders in the admin API: what operators ask people by mail. */
+
+import { invitationsListed } from '#auth/sign-in/single-use.ts'
 import { byOperator } from '#contract/actor.ts'
 import { toIso } from '#kernel/time.ts'
 import type { AdminHandlers } from './handler.ts'
 import type { AdminDoorOptions } from './options.ts'
 import { findUser } from './subjects.ts'
 import type { invitationCalls } from './table/users.ts'
-
-const maxInvitations = 1000
 
 export function makeInvitationHandlers(
   options: AdminDoorOptions,
@@ -19,7 +19,7 @@ export function makeInvitationHandlers(
     },
     async listInvitations() {
       const now = options.clock.now()
-      const rows = await store.singleUse.listOpen('invitation', { now, limit: maxInvitations })
+      const rows = await store.singleUse.listOpen('invitation', { now, limit: invitationsListed })
       return {
         data: rows.map(({ email, createdAt, expiresAt }) => ({
           email,

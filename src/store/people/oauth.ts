@@ -9,19 +9,18 @@ import { isBrokenReference } from '../engine/broken-reference.ts'
 import type { Engine, SealingOptions } from '../engine/engine.ts'
 import { hasChanged } from '../engine/rows.ts'
 import { type Db, isAfter, isBefore, isUnsetOrBefore, moment } from '../engine/tables.ts'
-import type {
-  NewOAuthGrant,
-  NewOAuthRow,
-  OAuthAgentRow,
-  OAuthModel,
-  OAuthStore,
+import {
+  agentsListed,
+  type NewOAuthGrant,
+  type NewOAuthRow,
+  type OAuthAgentRow,
+  type OAuthModel,
+  type OAuthStore,
 } from '../ports/oauth.ts'
 import { openOrNull, type Sealer } from '../seal.ts'
 import { admitPending, trimClients, trimUnusedClients } from './oauth-bounds.ts'
 import { openOAuthPayload, sealOAuthPayload } from './oauth-payload.ts'
 import { lockUser } from './users.ts'
-
-const maxAgents = 200
 
 const times = ['created_at as createdAt', 'expires_at as expiresAt'] as const
 
@@ -313,7 +312,7 @@ async function listAgents(
     )
     .orderBy('oauth_grants.created_at', 'desc')
     .orderBy('oauth_grants.id')
-    .limit(maxAgents)
+    .limit(agentsListed)
     .execute()
   return rows.map(({ id, payload, ...row }) => ({
     ...row,

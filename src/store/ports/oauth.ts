@@ -65,6 +65,9 @@ export interface OAuthAgentRow {
   readonly lastUsedAt: Millis | null
 }
 
+/** Connected agents that a list has at most: its newest. */
+export const agentsListed = 200
+
 export interface OAuthStore {
   /** Creates a row or replaces its payload and expiry. False, with nothing stored, when its grant is gone. */
   save(row: NewOAuthRow): Promise<boolean>
@@ -108,7 +111,7 @@ export interface OAuthStore {
    * user's row is locked until its end, so that two decisions of a person follow one another.
    */
   listAgentGrants(userId: UserId, clientId: string): Promise<readonly Uint8Array[]>
-  /** Newest first, at most 200; only those with a code or token that is valid at `at`. */
+  /** Newest first, at most `agentsListed`; only those with a code or token that is valid at `at`. */
   listAgents(userId: UserId, at: Millis): Promise<readonly OAuthAgentRow[]>
   /** Deletes at most `limit` rows per table that expired before `at`. Returns how many. */
   sweep(at: Millis, limit: number): Promise<number>

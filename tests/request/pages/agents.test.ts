@@ -1,8 +1,12 @@
 /** The page of connected agents: what it lists, disconnecting one, and that no user sees another user's. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
+import { toRowId } from '#auth/oauth/row-id.ts'
+import type { UserId } from '#kernel/ids.ts'
+import { agentsListed } from '#store/ports/oauth.ts'
+import { addGrant, addOAuthRow } from '#tests/contract/store/rows.ts'
 import { post, toolCall } from '#tests/support/agent.ts'
-import { connectAgent, startPages } from './world.ts'
+import { connectAgent, type Person, startPages } from './world.ts'
 
 const world = await startPages()
 after(() => world.close())
@@ -158,6 +162,40 @@ test('303: a second disconnect changes nothing, and malformed grant ids are harm
   }
   assert.deepEqual(names((await jar.get('/agents')).text), [])
 })
+
+test('the page says when agents may be beyond its list, and they appear as others are disconnected', async () => {
+  const person = await world.addPerson()
+  const jar = await world.enter(person)
+  const add = (at: number) => addStoredAgent(person, `Agent ${at}`, at)
+  for (let at = 1; at < agentsListed; at += 1) await add(at)
+  const note = /These are the newest 200\. Older ones, if there are any, may read your data too/
+  assert.doesNotMatch((await jar.get('/agents')).text, note)
+  for (const at of [agentsListed, agentsListed + 1]) await add(at)
+  const page = await jar.get('/agents')
+  assert.match(page.text, note)
+  assert.ok(!names(page.text).includes('Agent 1'))
+  assert.equal(JSON.parse((await jar.get('/settings/download')).text).agentsAreWhole, false)
+  const grant = grantOf(page.text, 'Agent 7')
+  await jar.post('/agents/disconnect', { ...page.hidden, grant, decision: 'confirm' })
+  assert.ok(names((await jar.get('/agents')).text).includes('Agent 1'))
+})
+
+/** An agent as a consent leaves it, without the consent. */
+async function addStoredAgent({ id }: Person, clientName: string, at: number): Promise<void> {
+  const { store } = world.service.app
+  const createdAt = world.service.clock.now() + at
+  const life = { createdAt, expiresAt: createdAt + 86_400_000 }
+  const facts = {
+    grantId: clientName,
+    clientName,
+    redirectHost: 'agent.test',
+    scopes: ['mcp:read'],
+  }
+  const grantId = toRowId('Grant', clientName)
+  await addGrant(store, id as UserId, { id: grantId, ...life })
+  await addOAuthRow(store, { model: 'Agent', grantId, payload: JSON.stringify(facts), ...life })
+  await addOAuthRow(store, { model: 'RefreshToken', grantId, ...life })
+}
 
 /** The hidden grant in the row of this agent. */
 function grantOf(text: string, name: string): string {

@@ -50,6 +50,7 @@ test('everything about a person is one JSON file, without a secret, and without 
     'endpoints',
     'consumers',
     'agents',
+    'agentsAreWhole',
     'activity',
     'activityIsWhole',
   ])

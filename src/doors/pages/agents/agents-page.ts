@@ -1,5 +1,5 @@
 /** Connected agents, how to connect more, and the question before one is disconnected. Rendering only. */
-import type { ConnectedAgent } from '#auth/oauth/port.ts'
+import { type ConnectedAgent, mostAgentsShown } from '#auth/oauth/port.ts'
 import { foreignText, type Html, html } from '../html.ts'
 import { doneBox, hidden } from '../layout.ts'
 import { renderAgo, renderMoment } from '../moments.ts'
@@ -66,7 +66,8 @@ ${table<ConnectedAgent>(
     },
   ],
   agents,
-)}`
+)}
+${agents.length >= mostAgentsShown && html`<p>These are the newest ${mostAgentsShown}. Older ones, if there are any, may read your data too: they are listed here once you disconnect some of these.</p>`}`
 }
 
 export function renderDisconnect(agent: ConnectedAgent, formToken: string): Html {

@@ -1,4 +1,5 @@
 /** Invitations that can still be used, and the form for a new one. Rendering only. */
+import { invitationsListed } from '#auth/sign-in/single-use.ts'
 import { foreignText, type Html, html } from '../html.ts'
 import { doneBox, field, hidden } from '../layout.ts'
 import { table } from '../table.ts'
@@ -49,6 +50,7 @@ ${
         invitations,
       )
 }
+${invitations.length >= invitationsListed && html`<p><small>These are the newest ${invitationsListed}. Older ones, if there are any, are listed once some of these are withdrawn or used.</small></p>`}
 <h2>Invite somebody</h2>
 <form method="post" action="/invitations" novalidate class="narrow">${hidden('formToken', formToken)}
 ${field({ name: 'email', label: 'E-mail address', type: 'email', autocomplete: 'off', value: email, problem: problem ?? undefined })}

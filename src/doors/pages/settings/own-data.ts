@@ -3,6 +3,7 @@
  * connections with their accounts, keys, programs, endpoints, consumers, agents and the activity. It holds no
  * secret and no money: secrets are stored as hashes or sealed, and money is not stored.
  */
+import { mostAgentsShown } from '#auth/oauth/port.ts'
 import { toIso, toIsoOrNull } from '#kernel/time.ts'
 import type { AuditRow } from '#store/ports/audit.ts'
 import type { UserRow } from '#store/ports/users.ts'
@@ -85,6 +86,7 @@ async function describeConnections({ store }: PagesContext, { id }: UserRow) {
 
 /** Who and what reads for the person, or is told of their rows. */
 async function describeAccess({ store, agents }: PagesContext, { id }: UserRow) {
+  const connected = await agents.list(id)
   return {
     keys: (await store.keys.list(id)).map((key) => ({
       id: key.id,
@@ -119,7 +121,7 @@ async function describeAccess({ store, agents }: PagesContext, { id }: UserRow) 
       createdAt: toIso(consumer.createdAt),
       lastAskedAt: toIso(consumer.askedAt),
     })),
-    agents: (await agents.list(id)).map((agent) => ({
+    agents: connected.map((agent) => ({
       name: agent.clientName,
       host: agent.redirectHost,
       scopes: agent.scopes,
@@ -127,5 +129,6 @@ async function describeAccess({ store, agents }: PagesContext, { id }: UserRow) 
       connectedAt: toIso(agent.connectedAt),
       lastUsedAt: toIsoOrNull(agent.lastUsedAt),
     })),
+    agentsAreWhole: connected.length < mostAgentsShown,
   }
 }

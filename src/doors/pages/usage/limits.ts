@@ -3,7 +3,7 @@ import { type Bucket, operations } from '#contract/operations.ts'
 import type { Provider } from '#contract/resources.ts'
 import type { WindowState } from '#fast/port.ts'
 import { factsOf } from '#providers/all-facts.ts'
-import type { LimitsLeft, ReaderLimits } from '#usage/limits-left.ts'
+import { type LimitsLeft, mostReaders, type ReaderLimits } from '#usage/limits-left.ts'
 import { foreignText, type Html, type HtmlValue, html } from '../html.ts'
 import { type TableColumn, table } from '../table.ts'
 import { toText, toWait } from './words.ts'
@@ -28,6 +28,7 @@ export function renderLimits(limits: LimitsLeft): Html {
   return html`<h2>What is left now</h2>
 <p>Each key and each agent has its own limits. A minute begins with the first request in it.</p>
 ${table('What is left in this minute', limitColumns, [limit, ...readers.map(toRow)], 'numbers')}
+${readers.length >= mostReaders && html`<p><small>At most ${mostReaders} are shown: keys first, then the newest agents.</small></p>`}
 ${atOnce > 0 && html`<p><small>Of ${nameBucket('heavy').toLowerCase()}, one key or agent may have ${atOnce} requests in progress at the same time.</small></p>`}
 ${renderProviders(limits)}`
 }

@@ -11,6 +11,8 @@ import { table } from '../table.ts'
 import { toText } from '../usage/words.ts'
 
 export const hoursShown = 24
+/** The attempts of this many of the newest deliveries are counted. */
+export const deliveriesCounted = 5000
 /** Units of the drawing, which the page scales to its own width. */
 const height = 60
 const step = 10
@@ -34,7 +36,8 @@ export function renderHours(
   const most = Math.max(1, ...hours.map((hour) => hour.attempts))
   const failed = attempts.filter(({ isFailed }) => isFailed).length
   const times = toTimes(attempts)
-  const words = `${toText(attempts.length)} ${attempts.length === 1 ? 'attempt' : 'attempts'} in the last ${hoursShown} hours, ${toText(failed)} failed; half of them took at most ${toText(times.median ?? 0)} ms, the slowest ${toText(times.slowest ?? 0)} ms`
+  const those = attempts.length >= deliveriesCounted ? 'The newest ' : ''
+  const words = `${those}${toText(attempts.length)} ${attempts.length === 1 ? 'attempt' : 'attempts'} in the last ${hoursShown} hours, ${toText(failed)} failed; half of them took at most ${toText(times.median ?? 0)} ms, the slowest ${toText(times.slowest ?? 0)} ms`
   return html`<figure class="plot">
 <figcaption>${words}.</figcaption>
 ${renderMarked(

@@ -30,7 +30,7 @@ import {
   renderEndpointQuestion,
   titleOf,
 } from './endpoint-page.ts'
-import { hoursShown } from './hours.ts'
+import { deliveriesCounted, hoursShown } from './hours.ts'
 import { type EndpointDraft, endpointsDone, renderEndpoints, showUrl } from './list-page.ts'
 import { readReceivers } from './receivers.ts'
 
@@ -149,7 +149,7 @@ async function showEndpoint(
     }),
     store.deliveries.listAttempts(endpoint.id, {
       since: now - hoursShown * 3_600_000,
-      limit: attemptsCounted,
+      limit: deliveriesCounted,
     }),
     readReceivers(),
   ])
@@ -179,9 +179,6 @@ async function showEndpoint(
   })
   return context.show(reply, visit, { title: showUrl(endpoint), body })
 }
-
-/** Attempts that are read, of the newest deliveries. */
-const attemptsCounted = 5000
 
 const startOf = (day: string, zone: string): number =>
   Math.floor(Number(getZone(zone).startOfDay(day)) / 1000)
