@@ -180,14 +180,16 @@ test('an account has one name, whichever accounts are asked for or can be read, 
       connections: [connection],
       accounts: [account, other],
       readings: [reading],
-      problems: [{ kind: 'account', account: other }],
+      problems: [{ kind: 'account', account: other, what: 'it cannot be read at the moment' }],
       cache: 'HIT',
     },
     { root: 'https://t.example/simplefin', now: 0, start: null, end: null, notes: [] },
   )
   const { accounts, errors } = JSON.parse(Buffer.concat(answer).toString())
   assert.equal(accounts[0].name, 'Shares 4321')
-  assert.deepEqual(errors, ['Harbour Brokers: Shares 9999 cannot be read at the moment'])
+  assert.deepEqual(errors, [
+    'Harbour Brokers: Shares 9999 is left out: it cannot be read at the moment',
+  ])
 })
 
 test('amounts have at least two decimals and keep what they have; texts of banks hold no tags and no control characters', () => {

@@ -118,10 +118,5 @@ function toProblem(
   const { account } = problem
   const institution = organizations.get(account.connectionId)?.name ?? ''
   const name = names.get(account.id) ?? cleanText(account.name)
-  const named = { accountId: account.id, account: name, institution }
-  return [
-    problem.kind === 'account'
-      ? { kind: 'account', ...named }
-      : { kind: problem.kind, what: problem.what, ...named },
-  ]
+  return [{ ...problem, accountId: account.id, account: name, institution }]
 }

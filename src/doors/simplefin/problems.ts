@@ -9,15 +9,9 @@ export type Problem =
   | { readonly kind: 'reconnect'; readonly connectionId: string; readonly institution: string }
   /** The institution or the provider cannot be read now. */
   | { readonly kind: 'unavailable'; readonly connectionId: string; readonly institution: string }
+  /** Rows are missing (`incomplete`), or the account: for now (`account`), or as it is (`absent`). */
   | {
-      readonly kind: 'account'
-      readonly accountId: string
-      readonly account: string
-      readonly institution: string
-    }
-  /** Rows are missing (`incomplete`), or the whole account is (`absent`). */
-  | {
-      readonly kind: 'incomplete' | 'absent'
+      readonly kind: 'account' | 'incomplete' | 'absent'
       readonly accountId: string
       readonly account: string
       readonly institution: string
@@ -64,18 +58,13 @@ function sayProblem(problem: Problem): {
       const msg = `${problem.institution}: temporarily unavailable`
       return { errors: [msg], listed: { code: 'con.', msg, conn_id: problem.connectionId } }
     }
-    case 'account': {
-      const msg = `${problem.institution}: ${problem.account} cannot be read at the moment`
-      return { errors: [msg], listed: { code: 'act.failed', msg, account_id: problem.accountId } }
-    }
+    case 'account':
     case 'incomplete':
     case 'absent': {
-      const state = problem.kind === 'absent' ? 'left out' : 'incomplete'
+      const state = problem.kind === 'incomplete' ? 'incomplete' : 'left out'
+      const code = problem.kind === 'account' ? 'act.failed' : 'act.missingdata'
       const msg = `${problem.institution}: ${problem.account} is ${state}: ${problem.what}`
-      return {
-        errors: [msg],
-        listed: { code: 'act.missingdata', msg, account_id: problem.accountId },
-      }
+      return { errors: [msg], listed: { code, msg, account_id: problem.accountId } }
     }
     case 'unknown': {
       const msg = 'An account is not there any more, or not for this program: choose it again'

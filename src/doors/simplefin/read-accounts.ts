@@ -56,8 +56,11 @@ export interface AccountsReading {
 
 export type RawProblem =
   | { readonly kind: 'reconnect' | 'unavailable'; readonly connectionId: string }
-  | { readonly kind: 'account'; readonly account: Account }
-  | { readonly kind: 'incomplete' | 'absent'; readonly account: Account; readonly what: string }
+  | {
+      readonly kind: 'account' | 'incomplete' | 'absent'
+      readonly account: Account
+      readonly what: string
+    }
   | Extract<Problem, { kind: 'note' | 'unknown' | 'removed' }>
 
 /** Rows of one account in one answer. */
@@ -65,6 +68,9 @@ const maxRows = 20_000
 const windowLimit = 500
 const pageLimit = 200
 const maxAccountPages = 50
+const noBalance =
+  'no balance of it could be read, and budget programs require one; ' +
+  'where its institution never tells one, download its transactions in Tributary instead'
 /** As many accounts of different connections are read at once. */
 const atOnce = 2
 
@@ -164,7 +170,8 @@ async function readBank(group: Group): Promise<AccountReading[]> {
     const balance = balances.get(account.id)
     const { currentBalance = null, availableBalance = null } = balance ?? {}
     if (currentBalance === null) {
-      problems.push({ kind: 'account', account })
+      // A balance of which nothing came and one that the institution never tells are alike here.
+      problems.push({ kind: 'account', account, what: noBalance })
       continue
     }
     // The account's own may have been taken for granted until a balance was read.
@@ -295,7 +302,7 @@ async function readBroker(group: Group): Promise<AccountReading[]> {
 /** What is not ready is read later; what is refused is not. */
 function toAccountProblem(account: Account, error: unknown): RawProblem {
   return findFailure(error)?.kind === 'preparing'
-    ? { kind: 'account', account }
+    ? { kind: 'account', account, what: 'it cannot be read at the moment' }
     : { kind: 'absent', account, what: 'the provider does not give its positions' }
 }
 

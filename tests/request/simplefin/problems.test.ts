@@ -43,6 +43,35 @@ test('a provider that is away is unavailable, never a reason to reconnect, and i
   assert(answer.accounts.length > 0, 'the other bank is read')
 })
 
+test('an account whose bank tells no balance is left out with the reason and what to do instead, and the others are shown', async (t) => {
+  const world = await openWorld(t, { providers: ['akahu'] })
+  const access = await openAccess(world)
+  let withheld = ''
+  world.service.sandbox.akahu.addFault({
+    when: ({ path }) => path.endsWith('/accounts'),
+    does: {
+      kind: 'edit',
+      edit(reply) {
+        const body = reply.body as { items: Any[] }
+        const [first, ...others] = body.items
+        const { balance: _, ...bare } = first
+        withheld = first.name
+        return { ...reply, body: { ...body, items: [bare, ...others] } }
+      },
+    },
+  })
+  const answer = await world.accounts(access)
+  assert(answer.accounts.length > 0)
+  assert.deepEqual(
+    answer.errlist.map(({ code }: Any) => code),
+    ['act.failed'],
+  )
+  const [text] = answer.errors
+  assert(text.includes(withheld), text)
+  assert.match(text, /no balance of it could be read/)
+  assert.match(text, /where its institution never tells one, download its transactions/)
+})
+
 test('a Developer plan sees its banks, and brokerage accounts are absent without a word', async (t) => {
   const world = await openWorld(t, {
     plan: { plan: 'developer' },
