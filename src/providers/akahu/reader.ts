@@ -17,6 +17,7 @@ import type {
   TimeWindow,
   TransactionPage,
 } from '../port.ts'
+import { noteRepeatedIds } from '../repeated-ids.ts'
 import type { AkahuClient } from './client.ts'
 import { makeDateReader } from './dates.ts'
 import { toDetails } from './details.ts'
@@ -126,6 +127,7 @@ export function readNext(cursor: unknown): string | null {
 function openPage(query: RowsQuery, place: Place, body: Uint8Array, note: Note): TransactionPage {
   const envelope = readEnvelope(body, parseRows)
   const { rows } = envelope
+  noteRepeatedIds(rows, '_id', note)
   const next = readNext(envelope.cursor)
   const accounts = new Map<unknown, AccountRef>(
     query.accounts.map((account) => [account.upstreamId, account]),

@@ -10,6 +10,7 @@ import { isRecord } from '#kernel/json.ts'
 import { type Micros, parseDay, parseInstant } from '#kernel/time.ts'
 import { earliestZone, timeOfDay, timeOfInstant } from '../day-time.ts'
 import type { AccountRef, PageCursor, RowsQuery, TransactionPage } from '../port.ts'
+import { noteRepeatedIds } from '../repeated-ids.ts'
 import { toOtherCurrency } from '../row-currency.ts'
 import type { RowDates, RowFrame } from '../row-details.ts'
 import { toCategoryKey } from './categories.ts'
@@ -39,6 +40,9 @@ export function openTransactionPage(source: PageSource): TransactionPage {
   }
   const rows = page.rows.map(toRow)
   const arrangement = query.connection.upstreamId
+  const own = rows.filter((row) => row.arrangement_id === arrangement)
+  const posted = own.filter(({ status }) => status === 'POSTED')
+  noteRepeatedIds(posted, 'fiskil_id', source.odd)
   const accounts = new Map<unknown, AccountRef>()
   for (const account of query.accounts) accounts.set(account.upstreamId, account)
 
@@ -61,7 +65,7 @@ export function openTransactionPage(source: PageSource): TransactionPage {
     next,
     ahead: [],
     total: null,
-    ownRows: rows.filter((row) => row.arrangement_id === arrangement).length,
+    ownRows: own.length,
     body,
     head(index) {
       const row = rowAt(rows, index)

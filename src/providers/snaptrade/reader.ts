@@ -12,6 +12,7 @@ import type {
   TimeWindow,
   TradePage,
 } from '../port.ts'
+import { noteRepeatedIds } from '../repeated-ids.ts'
 import { malformed } from './failures.ts'
 import {
   type ParseTime,
@@ -94,6 +95,7 @@ function openPage(
   const account = theAccount(query)
   const parseTime: ParseTime = (text) => parseTradeTime(text, query.zone)
   const { rows, envelope } = readRows(body, 'data')
+  noteRepeatedIds(rows, 'id', onOddity)
   const { length } = rows
   const { next, ahead, total } = readPaging(envelope, offset, length)
   const row = (index: number) => readActivity(rows[index])

@@ -16,6 +16,7 @@ import type {
   RowsQuery,
   TransactionPage,
 } from '../port.ts'
+import { noteRepeatedIds } from '../repeated-ids.ts'
 import type { UpClient } from './client.ts'
 import { tokenOf } from './consent.ts'
 import { toCashbackDetails, toDetails } from './details.ts'
@@ -108,6 +109,7 @@ interface Entry {
 
 function openPage(query: RowsQuery, place: Place, body: Uint8Array, note: Note): TransactionPage {
   const page = readListPage(body, parseRows)
+  noteRepeatedIds(page.rows, 'id', note)
   if (page.next !== null && page.next === place.after) {
     throw malformed('the next page of transactions is this page')
   }
