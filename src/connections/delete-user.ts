@@ -5,6 +5,7 @@
  * reported and does not stop the deletion. The sweep finishes an interrupted deletion.
  */
 import { type By, mayActFor } from '#contract/actor.ts'
+import { runInBatches } from '#jobs/batches.ts'
 import type { ConnectionId, LoginId, UserId } from '#kernel/ids.ts'
 import { openLogin } from '#store/open-login.ts'
 import { type AskOptions, limitTime } from './ask-provider.ts'
@@ -28,13 +29,18 @@ export type DeleteUser = (
   note?: (end: EndedConnection) => void,
 ) => Promise<boolean>
 
+/** Without deliveries, which are gone with their endpoints. */
+const eventsAtOnce = 200
+const maxEventBatches = 100_000
+const never = new AbortController().signal
+
 /** All consents together share the time limit of one action; the providers are called concurrently. */
 export function makeDeleteUser(options: ActionOptions): DeleteUser {
   const { store, clock } = options
   return async (by, id, stop, note = () => {}) => {
     if (!mayActFor(by, id)) return false
     for (const endpoint of await store.endpoints.list(id))
-      await store.deliveries.deleteEnded(endpoint.id)
+      await store.deliveries.deleteAll(endpoint.id)
     // Done before waiting in the queue and before calling a provider.
     const isBegun = await store.transact(async (tx) => {
       const at = clock.now()
@@ -56,6 +62,10 @@ export function makeDeleteUser(options: ActionOptions): DeleteUser {
         if (stop?.aborted === true) return true
         for (const login of logins) ended.add(login)
       }
+      // The cascade of the user's row would take all events in one statement.
+      const deleteEvents = () => store.events.deleteOf(id, eventsAtOnce)
+      await runInBatches(deleteEvents, { maxBatches: maxEventBatches, stop: stop ?? never })
+      if (stop?.aborted === true) return true
       const isDeleted = await store.users.delete(id)
       // What was read in their name, and their cached answers, in every process that shares them.
       await options.readings?.forget({ userId: id, secret: null })

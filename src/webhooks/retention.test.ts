@@ -39,16 +39,16 @@ function makeStore(rows: { shred: number; sweepKeys: number; sweepReceipts: numb
 }
 
 test('payloads, keys and receipts are destroyed in batches, each by its own time', async () => {
-  const { asked, left, events } = makeStore({ shred: 450, sweepKeys: 1, sweepReceipts: 1 })
+  const { asked, left, events } = makeStore({ shred: 25, sweepKeys: 1, sweepReceipts: 1 })
   const report = makeReport()
   await makeRetention({ events, clock, retentionHours: 72, report }).run(never)
-  assert.equal(report.total, 450)
+  assert.equal(report.total, 25)
   assert.deepEqual(left, { shred: 0, sweepKeys: 0, sweepReceipts: 0 })
   const hour = 3_600_000
   assert.deepEqual(asked, [
-    ...Array(4).fill(['shred', { acceptedBefore: now - 72 * hour, now, limit: 200 }]),
+    ...Array(4).fill(['shred', { acceptedBefore: now - 72 * hour, now, limit: 10 }]),
     ...Array(2).fill(['sweepKeys', { before: now - hour, limit: 200 }]),
-    ...Array(2).fill(['sweepReceipts', { before: now - 30 * 24 * hour, limit: 200 }]),
+    ...Array(2).fill(['sweepReceipts', { before: now - 30 * 24 * hour, limit: 10 }]),
   ])
 })
 
@@ -57,7 +57,7 @@ test('one run ends, however much there is, and a stop ends it between two batche
   const full = makeStore(many)
   const report = makeReport()
   await makeRetention({ ...full, clock, retentionHours: 0, report }).run(never)
-  assert.equal(full.left.shred, 1_000_000 - 50 * 200)
+  assert.equal(full.left.shred, 1_000_000 - 1000 * 10)
   const stopping = new AbortController()
   const stopped = makeStore(many)
   const events = {

@@ -16,8 +16,13 @@ const unreadMs = 72 * hourMs
 /** The longest time from the sealing of an event to the end of the transaction that accepts it. */
 const acceptingMs = hourMs
 export const receiptDays = 30
-const batchRows = 200
-const maxBatches = 50
+/**
+ * One statement takes all of some events. An event has at most 80 deliveries (20 endpoints, at each its own
+ * and three replays), with ten attempts each by default.
+ */
+const batchEvents = 10
+const batchKeys = 200
+const maxBatches = 1000
 
 export interface RetentionOptions {
   readonly events: Pick<EventStore, 'shred' | 'sweepKeys' | 'sweepReceipts'>
@@ -30,7 +35,6 @@ export interface RetentionOptions {
 /** Runs every minute; without retention every few seconds. */
 export function makeRetention(options: RetentionOptions): PeriodicTask {
   const { events, clock, retentionHours, report } = options
-  const limit = batchRows
   return {
     name: 'event-retention',
     everyMs: retentionHours === 0 ? 2000 : 60_000,
@@ -41,14 +45,15 @@ export function makeRetention(options: RetentionOptions): PeriodicTask {
         const now = clock.now()
         const acceptedBefore = now - retentionHours * hourMs
         const unread = retentionHours === 0 ? { unreadBefore: now - unreadMs } : {}
-        const count = await events.shred({ acceptedBefore, ...unread, now, limit })
+        const count = await events.shred({ acceptedBefore, ...unread, now, limit: batchEvents })
         report.shredded(count)
         return count
       }
       await runInBatches(shred, bounds)
-      const ago = (ms: number) => ({ before: clock.now() - ms, limit })
-      await runInBatches(() => events.sweepKeys(ago(acceptingMs)), bounds)
-      await runInBatches(() => events.sweepReceipts(ago(receiptDays * 24 * hourMs)), bounds)
+      const ago = (ms: number, limit: number) => ({ before: clock.now() - ms, limit })
+      await runInBatches(() => events.sweepKeys(ago(acceptingMs, batchKeys)), bounds)
+      const receipts = () => events.sweepReceipts(ago(receiptDays * 24 * hourMs, batchEvents))
+      await runInBatches(receipts, bounds)
     },
   }
 }

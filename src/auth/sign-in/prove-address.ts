@@ -49,10 +49,13 @@ export async function addProven(
   return user
 }
 
-/** Before `addProven`, outside of its transaction: many deliveries would exceed a statement's time. */
+/**
+ * Before `addProven`, outside of its transaction: many deliveries would exceed a statement's time. The
+ * endpoints are then disabled.
+ */
 export async function thinOut(
   store: Pick<Store, 'endpoints' | 'deliveries'>,
   userId: UserId,
 ): Promise<void> {
-  for (const { id } of await store.endpoints.list(userId)) await store.deliveries.deleteEnded(id)
+  for (const { id } of await store.endpoints.list(userId)) await store.deliveries.deleteAll(id)
 }

@@ -57,7 +57,7 @@ test('a state is read from the server alone', () => {
   assert.equal(sqlState(Object.assign(new Error('no'), { code: 'ENOENT' })), null)
 })
 
-test('a refused login, a missing or closed database, a revoked right and a server that is not ready are outages, named with role and database', () => {
+test('a refused login, a missing or closed database, a revoked right, a server that is not ready and a statement that ran too long are outages, named with role and database', () => {
   const cases = [
     ['28000', /refuses the role "app" \(database "money" at db\.example:5433\)/, /LOGIN/],
     ['28P01', /refuses the role "app"/, /password of DATABASE_URL/],
@@ -68,6 +68,7 @@ test('a refused login, a missing or closed database, a revoked right and a serve
     ['53100', /no room left/, /disk/],
     ['25006', /takes no writes/, /promote/],
     ['57P03', /is not ready/, /Wait/],
+    ['57014', /^PostgreSQL answers, and a statement exceeded its time limit/, /pg_stat_activity/],
     ['42501', /denies the role "app" a right/, /CONNECT/],
   ] as const
   for (const [code, sentence, remedy] of cases) {

@@ -179,6 +179,12 @@ function explain(error: Error, { role, database, host }: PostgresTarget): Explai
         remedy:
           'Raise max_connections or the limit of the role or database, or end what holds them: each process needs 11',
       }
+    case '57014':
+      return {
+        sentence: `PostgreSQL answers, and a statement exceeded its time limit (${where})`,
+        remedy:
+          'See what its server is busy with (pg_stat_activity, locks, disk). If it is idle and the line comes again, report it as a fault of Tributary',
+      }
     case '57P03':
       return {
         sentence: `PostgreSQL is not ready (${where})`,

@@ -63,7 +63,9 @@ export async function recordAttempts(
     if (state === undefined) return null
     const { endpoint } = state
     const delivery = deliveries.get(result.deliveryId)
-    if (delivery?.endpointId !== endpoint.id || !isOpen(delivery.status))
+    // It was missed during the attempt, and then a new replay of its event replaced it.
+    if (delivery === undefined) return null
+    if (delivery.endpointId !== endpoint.id || !isOpen(delivery.status))
       throw new Error('an attempt was recorded of a delivery that this lease does not cover')
     const missedTo = held.get(result.lease)?.missedTo ?? null
     const status = endpoint.health === 'disabled' ? 'missed' : deliveryStatusOf(delivery, missedTo)

@@ -12,7 +12,7 @@ import type { EventStore } from '../ports/events.ts'
 import { isUnread } from './consumers.ts'
 import { destroyKeys, sweepOrphans } from './event-keys.ts'
 
-type Ends = Pick<EventStore, 'shred' | 'sweepKeys' | 'sweepReceipts' | 'readBacklog'>
+type Ends = Pick<EventStore, 'shred' | 'sweepKeys' | 'sweepReceipts' | 'deleteOf' | 'readBacklog'>
 
 /** Bounds the list of ids in one statement. */
 const mostAtOnce = 500
@@ -37,6 +37,10 @@ export function makeEventEnds({ engine, write }: RepositoryOptions): Ends {
         .where(isBefore('created_at', before))
         .limit(limit)
       return countChanged(db.deleteFrom('events').where('id', 'in', old))
+    },
+    deleteOf(userId, limit) {
+      const some = db.selectFrom('events').select('id').where('user_id', '=', userId).limit(limit)
+      return countChanged(db.deleteFrom('events').where('id', 'in', some))
     },
     async readBacklog() {
       const row = await db

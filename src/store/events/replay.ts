@@ -1,9 +1,11 @@
 /**
  * Sends accepted events again, each in a lane of its own. A replay locks the endpoint's row, then the events'
- * rows: an event that is being shredded is either seen as shredded, or kept by its new pending delivery.
+ * rows: an event that is being shredded is either seen as shredded, or kept by its new pending delivery. An
+ * event has few replays at an endpoint, because its deliveries are shredded and deleted together with it.
  */
 import { type RawBuilder, sql } from 'kysely'
-import type { EndpointId, EventId } from '#kernel/ids.ts'
+import type { DeliveryId, EndpointId, EventId } from '#kernel/ids.ts'
+import { inBatches } from '../engine/batches.ts'
 import type { Engine, RepositoryOptions } from '../engine/engine.ts'
 import { type Db, isBefore, moment } from '../engine/tables.ts'
 import type { DeliveryStore } from '../ports/deliveries.ts'
@@ -15,6 +17,12 @@ import {
   toEvents,
 } from './endpoint-rows.ts'
 import { insertDeliveries } from './lanes.ts'
+import { deliveryStatusOf } from './missed.ts'
+
+/** Replays of one event at one endpoint, each with attempts of its own. */
+const mostKept = 3
+/** Events of one statement, which on SQLite blocks the process. */
+const eventsAtOnce = 100
 
 export function makeReplays({
   engine,
@@ -107,22 +115,65 @@ function isFrom(column: string, ms: number): RawBuilder<boolean> {
   return sql<boolean>`(${sql.ref(column)} >= ${moment(ms)})`
 }
 
+interface Again {
+  readonly events: readonly { readonly eventId: EventId; readonly isTest: boolean }[]
+  readonly at: number
+}
+
+/**
+ * Deletes the oldest replays of each event that have ended, so that `mostKept` are left with the new one.
+ * Adds none to an event of which so many are pending. Returns the pending replays, the newest of each event
+ * first.
+ */
 async function sendAgain(
   engine: Engine,
   tx: Db,
   endpoint: HeldEndpoint,
-  {
-    events,
-    at,
-  }: {
-    readonly events: readonly { readonly eventId: EventId; readonly isTest: boolean }[]
-    readonly at: number
-  },
-) {
-  return insertDeliveries(
+  { events, at }: Again,
+): Promise<readonly DeliveryId[]> {
+  const ids = events.map(({ eventId }) => eventId)
+  const former = await inBatches(ids, (some) => listReplays(tx, endpoint.id, some), eventsAtOnce)
+  const isPending = (row: Replay) => deliveryStatusOf(row, endpoint.missedTo) === 'pending'
+  const pending = Map.groupBy(former.filter(isPending), ({ eventId }) => eventId)
+  const ended = Map.groupBy(
+    former.filter((row) => !isPending(row)),
+    ({ eventId }) => eventId,
+  )
+  const countPending = (id: EventId) => pending.get(id)?.length ?? 0
+  const surplus = [...ended].flatMap(([id, rows]) =>
+    rows.slice(Math.max(0, mostKept - 1 - countPending(id))),
+  )
+  await inBatches(surplus, (some) => deleteReplays(tx, some), eventsAtOnce)
+  const made = await insertDeliveries(
     engine,
     tx,
     endpoint,
-    events.map((event) => ({ ...event, lane: null, isReplay: true, at })),
+    events
+      .filter(({ eventId }) => countPending(eventId) < mostKept)
+      .map((event) => ({ ...event, lane: null, isReplay: true, at })),
   )
+  return [...made, ...former.filter(isPending).map(({ id }) => id)]
+}
+
+type Replay = Awaited<ReturnType<typeof listReplays>>[number]
+
+/**
+ * The newest first. SQLite would search an index by endpoint, which has far more rows, if the condition were
+ * a comparison of the column.
+ */
+function listReplays(tx: Db, id: EndpointId, events: readonly EventId[]) {
+  return tx
+    .selectFrom('deliveries')
+    .select(['id', 'event_id as eventId', 'status', 'position'])
+    .where('event_id', 'in', events)
+    .where(sql<boolean>`coalesce(endpoint_id, endpoint_id) = ${id}`)
+    .where('is_replay', '=', true)
+    .orderBy('position', 'desc')
+    .execute()
+}
+
+async function deleteReplays(tx: Db, rows: readonly Replay[]): Promise<readonly never[]> {
+  const ids = rows.map(({ id }) => id)
+  await tx.deleteFrom('deliveries').where('id', 'in', ids).execute()
+  return []
 }

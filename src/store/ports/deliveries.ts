@@ -163,7 +163,8 @@ export interface DeliveryStore {
    * Stores attempts, their consequences and the health of their endpoints in one transaction, as if one after
    * another; at most some hundred, of any endpoints. When a delivery has ended, the next one of its lane
    * becomes due. When an endpoint becomes disabled, its pending deliveries become `missed`. Returns the state
-   * of the endpoint after each; null: its lease is lost, and nothing of it was stored.
+   * of the endpoint after each; null: its lease is lost or the delivery was deleted, and nothing of it was
+   * stored.
    */
   record(results: readonly AttemptResult[]): Promise<readonly (RecordedState | null)[]>
   /**
@@ -184,13 +185,17 @@ export interface DeliveryStore {
     endpointId: EndpointId,
     range: { readonly since: Millis; readonly limit: number },
   ): Promise<readonly AttemptSeenRow[]>
-  /** Creates a due delivery in a lane of its own (`missed` where disabled); null: the payload is shredded. */
+  /**
+   * Creates a due delivery in a lane of its own (`missed` where disabled). Three replays of an event are kept
+   * there: the oldest that has ended is deleted. Where three are pending none is created, and the newest of
+   * them is returned. Null: the payload is shredded.
+   */
   replay(id: DeliveryId, at: Millis): Promise<DeliveryId | null>
   /**
-   * Replays every event of a connection that was accepted from `from` until before `to` and that the endpoint
-   * takes, whatever its former deliveries, in order; all or nothing. `shredded`: the number of events without
-   * a payload; `isTooMany`: with the replays that are pending there they are more than `limit`. Then nothing
-   * is sent.
+   * Replays, as above, every event of a connection that was accepted from `from` until before `to` and that
+   * the endpoint takes, whatever its former deliveries, in order; all or nothing. `shredded`: the number of
+   * events without a payload; `isTooMany`: with the replays that are pending there they are more than
+   * `limit`. Then nothing is sent.
    */
   replayRange(
     endpointId: EndpointId,
@@ -218,10 +223,9 @@ export interface DeliveryStore {
    */
   missLeft(options: { readonly limit: number }): Promise<number>
   /**
-   * Deletes deliveries that have ended, except the newest `keep` (5,000) deliveries, in batches: before the
-   * endpoint is deleted, because one statement for all may take longer than a statement may. Not inside a
-   * transaction.
+   * Disables the endpoint and deletes its deliveries in batches: before the endpoint is deleted, because one
+   * statement for all may take longer than a statement may. Not inside a transaction.
    */
-  deleteEnded(endpointId: EndpointId, keep?: number): Promise<void>
+  deleteAll(endpointId: EndpointId): Promise<void>
   readBacklog(now: Millis): Promise<DeliveryBacklog>
 }

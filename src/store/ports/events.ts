@@ -110,5 +110,10 @@ export interface EventStore extends EventRows {
   sweepKeys(options: { readonly before: Millis; readonly limit: number }): Promise<number>
   /** Deletes receipts, with deliveries and attempts, of events shredded and accepted before `before`. */
   sweepReceipts(options: { readonly before: Millis; readonly limit: number }): Promise<number>
+  /**
+   * Deletes at most `limit` events of a user who is being deleted, with their deliveries; returns how many.
+   * `sweepKeys` destroys their keys.
+   */
+  deleteOf(userId: UserId, limit: number): Promise<number>
   readBacklog(): Promise<EventBacklog>
 }

@@ -257,6 +257,18 @@ export function testEvents(store: StoreOf): void {
     assert.equal(await events().sweepKeys({ before: 9001, limit: 10 }), 2)
   })
 
+  test('events of a user who is being deleted are deleted some at once, and those of others stay', async () => {
+    const [mine, theirs] = [await addLink(store()), await addLink(store())]
+    await addEndpoint(store(), mine.user.id)
+    await acceptChunks(store(), mine.user.id, mine.connection.id, 5)
+    const other = await acceptChunks(store(), theirs.user.id, theirs.connection.id, 1)
+    await store().users.disarm(mine.user.id, now)
+    const counts = []
+    for (let turn = 0; turn < 4; turn += 1) counts.push(await events().deleteOf(mine.user.id, 2))
+    assert.deepEqual(counts, [2, 2, 1, 0])
+    assert.notEqual(await events().find(other[0] ?? assert.fail()), null)
+  })
+
   test('events of several users are never accepted as one', async () => {
     const [mine, theirs] = [await addLink(store()), await addLink(store())]
     const sealed = await events().seal([

@@ -66,13 +66,14 @@ interface Model {
   isDisabled: boolean
   isDegraded: boolean
   /** Every delivery, in the order of creation. */
-  readonly deliveries: ModelDelivery[]
+  deliveries: ModelDelivery[]
 }
 
 interface ModelDelivery {
   readonly eventId: EventId
   readonly lane: string
   readonly isTest: boolean
+  readonly isReplay: boolean
   status: DeliveryRow['status']
   dueAt: number
 }
@@ -147,9 +148,9 @@ function firsts({ deliveries }: Model): readonly ModelDelivery[] {
   })
 }
 
-function add({ model }: River, eventId: EventId, lane: string, isTest: boolean): void {
+function add({ model }: River, made: Omit<ModelDelivery, 'status' | 'dueAt'>): void {
   const status = model.isDisabled ? 'missed' : 'pending'
-  model.deliveries.push({ eventId, lane, isTest, status, dueAt: model.at })
+  model.deliveries.push({ ...made, status, dueAt: model.at })
 }
 
 async function act(river: River, action: Action, choice: number): Promise<void> {
@@ -162,13 +163,14 @@ async function act(river: River, action: Action, choice: number): Promise<void> 
         newEvent(endpoint.userId, connection, { createdAt: model.at, chunk: index + 1 }),
       )
       await accept(store, chunks)
-      for (const { id } of chunks) add(river, id, connection, false)
+      for (const { id: eventId } of chunks)
+        add(river, { eventId, lane: connection, isTest: false, isReplay: false })
       return
     }
     case 'test': {
       const event = newEvent(endpoint.userId, null, { createdAt: model.at })
       await accept(store, [event], endpoint.id)
-      add(river, event.id, `own ${model.deliveries.length}`, true)
+      add(river, { eventId: event.id, lane: event.id, isTest: true, isReplay: false })
       return
     }
     case 'claim':
@@ -283,11 +285,18 @@ async function replay(river: River, choice: number): Promise<void> {
   const former = model.deliveries[place]
   const id = ids[place]
   if (former === undefined || id === undefined) return
+  const replays = model.deliveries.filter((one) => one.isReplay && one.eventId === former.eventId)
+  const pending = replays.filter(({ status }) => status === 'pending').length
   const made = await store.deliveries.replay(id, model.at)
   const event = await store.events.find(former.eventId)
   assert.equal(made === null, event?.shreddedAt !== null)
   if (made === null) return
-  add(river, former.eventId, `own ${model.deliveries.length}`, former.isTest)
+  // The last three are kept.
+  const ended = replays.filter(({ status }) => status !== 'pending')
+  const surplus = new Set(ended.slice(0, Math.max(0, ended.length + Math.min(pending, 2) - 2)))
+  model.deliveries = model.deliveries.filter((one) => !surplus.has(one))
+  if (pending === 3) return
+  add(river, { eventId: former.eventId, lane: made, isTest: former.isTest, isReplay: true })
 }
 
 /** Every delivery is as the model says, and only the first of each lane has a due time. */

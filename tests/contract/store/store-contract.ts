@@ -32,6 +32,7 @@ import { testPasskeys } from './passkeys-contract.ts'
 import type { Place, StoreOf } from './place.ts'
 import { testPrograms } from './programs-contract.ts'
 import { testProviderCalls } from './provider-calls-contract.ts'
+import { testReplays } from './replays-contract.ts'
 import { testReportedStatus } from './reported-status-contract.ts'
 import { testRiverInspector } from './river-inspector-contract.ts'
 import { testRiverOpening } from './river-opening-contract.ts'
@@ -79,6 +80,7 @@ const parts: Readonly<Record<string, (store: StoreOf) => void>> = {
   attempts: testAttempts,
   missed: testMissed,
   deliveries: testDeliveries,
+  replays: testReplays,
   waits: testWaits,
   'single-use': testSingleUse,
   'provider calls': testProviderCalls,

@@ -6,9 +6,10 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type Connections, makeConnections } from '#connections/connections.ts'
 import { byOperator } from '#contract/actor.ts'
-import type { UserId } from '#kernel/ids.ts'
+import { type ConnectionId, newId, type UserId } from '#kernel/ids.ts'
 import type { Credentials } from '#providers/credentials.ts'
 import type { Store } from '#store/ports/store.ts'
+import { acceptChunks, addEndpoint } from '#tests/contract/store/event-rows.ts'
 import { until } from '#tests/support/until.ts'
 import * as people from './credentials.ts'
 import { errorOf, link, need, only } from './credentials.ts'
@@ -199,4 +200,23 @@ test('a stopped sweep leaves the deletion of a user unfinished, and the next one
   await world.connections.finishDeletions()
   assert.equal(await world.store.users.find(id, { deleting: true }), null)
   assert.ok(emulator.people.healthy.consents.every(({ active }) => !active))
+})
+
+test('the events of a person are deleted before their row, whose deletion would take all of them at once', async (t) => {
+  const world = await makeWorld(t, {})
+  const id = (await world.addUser('a@b.example')) as UserId
+  await addEndpoint(world.store, id)
+  const events = await acceptChunks(world.store, id, newId<ConnectionId>(), 250)
+  const find = () => Promise.all(events.map((event) => world.store.events.find(event)))
+  assert.ok((await find()).every((event) => event !== null))
+  let left: readonly unknown[] = events
+  const users = {
+    ...world.store.users,
+    async delete(user: UserId) {
+      left = (await find()).filter((event) => event !== null)
+      return world.store.users.delete(user)
+    },
+  }
+  assert.equal(await another(world, { ...world.store, users }).deleteUser(byOperator, id), true)
+  assert.deepEqual(left, [])
 })
