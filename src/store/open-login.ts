@@ -4,7 +4,10 @@ import type { LoginRow } from './ports/logins.ts'
 import type { StoreRows } from './ports/store.ts'
 import { SealError } from './seal.ts'
 
-/** Null: there is no such login. `damaged`: its secret does not open, so no provider is called with it. */
+/**
+ * Null: there is no such login. `damaged`: its secret does not open, so no provider is called with it.
+ * @throws UnlistedKeyError
+ */
 export async function openLogin(
   { logins }: Pick<StoreRows, 'logins'>,
   id: LoginId,

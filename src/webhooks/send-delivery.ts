@@ -46,7 +46,10 @@ export interface SendResult {
   readonly next: DueDelivery | null
 }
 
-/** Null: the lease is lost, and nothing was stored. @throws the errors of the store. */
+/**
+ * Null: the lease is lost, and nothing was stored.
+ * @throws the errors of the store; among them UnlistedKeyError, with nothing sent or stored.
+ */
 export async function sendDelivery(
   options: SendDeliveryOptions,
   claim: Claim,
@@ -76,7 +79,7 @@ function toMessage(
   return { url, headers: { ...headers }, body }
 }
 
-/** The bytes to send; null: the payload is missing or cannot be decrypted. */
+/** The bytes to send; null: the payload is missing or damaged. @throws UnlistedKeyError */
 async function openBody(
   { report }: DeliverOptions,
   { delivery, body }: Payload,

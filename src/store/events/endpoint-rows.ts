@@ -8,6 +8,7 @@ import type { EndpointId } from '#kernel/ids.ts'
 import type { Engine } from '../engine/engine.ts'
 import { knownHealth } from '../engine/known-words.ts'
 import { type Db, moment, momentOrNull } from '../engine/tables.ts'
+import { UnlistedKeyError } from '../failure.ts'
 import type { EndpointState } from '../ports/deliveries.ts'
 import type { EndpointRow, EndpointSecrets, HealthChange } from '../ports/endpoints.ts'
 import { openOrNull, type Sealer } from '../seal.ts'
@@ -38,7 +39,7 @@ type ReadRow = Omit<EndpointRow, 'url' | 'events'> & {
   readonly events: string
 }
 
-/** As it is read with `endpointColumns`. */
+/** As it is read with `endpointColumns`. @throws UnlistedKeyError */
 export function toEndpointRow(sealer: Sealer, { sealedUrl, events, ...row }: ReadRow): EndpointRow {
   const url = openOrNull(() => openUrl(sealer, row.id, sealedUrl)) ?? ''
   return { ...row, url, events: toEvents(events) }
@@ -108,24 +109,31 @@ export type ReadEndpoint = ReadRow & SealedSecrets
 export interface OpenedEndpoint {
   /** Empty: it cannot be decrypted. */
   readonly url: string
-  readonly secrets: EndpointSecrets | null
+  readonly secrets: EndpointState['secrets']
+  readonly unlisted?: UnlistedKeyError
 }
 
 /** As it is read with `endpointColumns` and `secretColumns`, maybe among others. */
 export function openEndpoint(sealer: Sealer, row: ReadEndpoint): OpenedEndpoint {
-  const url = openOrNull(() => openUrl(sealer, row.id, row.sealedUrl)) ?? ''
-  return { url, secrets: url === '' ? null : openOrNull(() => openSecrets(sealer, row.id, row)) }
+  try {
+    const url = openOrNull(() => openUrl(sealer, row.id, row.sealedUrl)) ?? ''
+    return { url, secrets: url === '' ? null : openOrNull(() => openSecrets(sealer, row.id, row)) }
+  } catch (error) {
+    // Not thrown: what was sent is recorded, and a lease ends, whether this process can send more or not.
+    if (error instanceof UnlistedKeyError) return { url: '', secrets: null, unlisted: error }
+    throw error
+  }
 }
 
 export function toEndpointState(
   row: ReadEndpoint,
-  { url, secrets }: OpenedEndpoint,
+  { url, ...opened }: OpenedEndpoint,
 ): EndpointState {
   const { id, userId, events, skipEmpty, pending, health, failures, failingSince } = row
   const { warnedDays, disabledReason, createdAt } = row
   const taken = { events: toEvents(events), skipEmpty, pending }
   const read = { id, userId, url, ...taken, health, failures }
-  return { endpoint: { ...read, failingSince, warnedDays, disabledReason, createdAt }, secrets }
+  return { endpoint: { ...read, failingSince, warnedDays, disabledReason, createdAt }, ...opened }
 }
 
 function rowName(id: EndpointId, place: string): string {
