@@ -141,7 +141,7 @@ export function renderConfirmed(): Html {
 }
 
 export const sentAgain = {
-  sent: 'A new link is on its way; earlier ones are of no use any more.',
+  sent: 'A new link is on its way; earlier ones no longer work.',
   later: 'Several links were sent within the last hour. Look for the newest, or try again later.',
 } as const
 
