@@ -85,7 +85,6 @@ export async function openFoundation(
     encryptionKeys,
     encryptionKeysIn: options.secrets.encryptionKeysIn,
     log: reports.store,
-    onUnlisted: reports.unlistedKey,
     clock,
     ...(config.smtpUrl === null ? {} : { reconnectDueAt }),
   })

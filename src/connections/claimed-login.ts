@@ -18,7 +18,7 @@ import type { ActionOptions } from './options.ts'
 
 /** The user's logins at the provider: one of them may be the one that credentials or a return renew. */
 export async function listKnown(
-  { store }: Pick<ActionOptions, 'store'>,
+  { store }: ActionOptions,
   userId: UserId,
   provider: Provider,
 ): Promise<readonly Login[]> {

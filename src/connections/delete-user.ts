@@ -1,9 +1,8 @@
 /**
  * Deletes a person. First all access in their name ends (keys, sessions, agents, connections) and nothing
  * more is stored for them; then their consents are ended at the providers, as far as these answer in time;
- * then all their data is deleted. A provider that is unavailable, or a damaged secret, is reported and does
- * not stop the deletion. The sweep finishes an interrupted deletion, also one that needs a key which only
- * another process has.
+ * then all their data is deleted. A provider that is unavailable, or a secret that does not decrypt, is
+ * reported and does not stop the deletion. The sweep finishes an interrupted deletion.
  */
 import { type By, mayActFor } from '#contract/actor.ts'
 import { runInBatches } from '#jobs/batches.ts'

@@ -6,7 +6,6 @@
  */
 import type { Provider } from '#contract/resources.ts'
 import type { LoginId } from '#kernel/ids.ts'
-import { nullIfUnlisted } from '#store/failure.ts'
 import { openLogin } from '#store/open-login.ts'
 import type { LoginRef } from '#store/ports/logins.ts'
 import { limitTime } from './ask-provider.ts'
@@ -31,8 +30,7 @@ export function makeEndAbandoned(options: ActionOptions): EndAbandoned {
     for (const login of logins) {
       if (stop.aborted) return
       if (failed.has(login.provider)) continue
-      const isAsked = await end(options, login, stop).catch(nullIfUnlisted)
-      if (isAsked === false) failed.add(login.provider)
+      if (!(await end(options, login, stop))) failed.add(login.provider)
     }
   }
 }

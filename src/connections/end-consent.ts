@@ -1,16 +1,17 @@
 /**
  * Ends one consent at its provider, as a step of deleting it here. A consent that no longer exists, or
  * credentials that are no longer valid, count as ended. When the provider cannot be called the reason is
- * returned, and the connection has to wait. With a damaged secret the provider can never be called: the
+ * returned, and the connection has to wait. Without the login's secret the provider can never be called: the
  * consent is abandoned, and the deletion continues.
  */
 import { type ConnectionId, type LoginId, newId } from '#kernel/ids.ts'
 import type { RevokeOptions } from '#providers/credentials.ts'
 import { UpstreamError, type UpstreamFailure } from '#providers/failure.ts'
 import type { ConnectionRef, DiscoveredConnection } from '#providers/port.ts'
-import { openLogin } from '#store/open-login.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { LoginRow } from '#store/ports/logins.ts'
+import type { Store } from '#store/ports/store.ts'
+import { SealError } from '#store/seal.ts'
 import { type AskOptions, askProvider, limitTime, toLogin } from './ask-provider.ts'
 import type { ActionOptions } from './options.ts'
 
@@ -25,10 +26,7 @@ export type EndOfConsent =
   /** It may remain at the provider, and waiting would not help. */
   | { readonly kind: 'abandoned'; readonly detail: string }
 
-/**
- * `last`: no other connection of ours uses its login. Failures of the provider are returned, not thrown.
- * @throws UnlistedKeyError: another process can end it.
- */
+/** `last`: no other connection of ours uses its login. Failures of the provider are returned, not thrown. */
 export async function endConsent(
   options: ActionOptions,
   { row, last }: { readonly row: ConnectionRow; readonly last: boolean },
@@ -131,5 +129,14 @@ async function revoke(
     if (!(error instanceof UpstreamError)) throw error
     const { kind, detail } = error.failure
     return kind === 'consent_lost' ? { kind: 'ended' } : { kind: 'pending', failure: kind, detail }
+  }
+}
+
+async function openLogin(store: Store, id: LoginId): Promise<LoginRow | 'damaged' | null> {
+  try {
+    return await store.logins.get(id)
+  } catch (error) {
+    if (error instanceof SealError) return 'damaged'
+    throw error
   }
 }

@@ -11,7 +11,6 @@ import type { Provider } from '#contract/resources.ts'
 import type { PeriodicTask } from '#jobs/periodic.ts'
 import type { ConnectionId } from '#kernel/ids.ts'
 import { unreachable } from '#kernel/unreachable.ts'
-import { nullIfUnlisted } from '#store/failure.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { Store } from '#store/ports/store.ts'
 import type { DeleteUser } from './delete-user.ts'
@@ -58,11 +57,10 @@ export function makeFinishDeletions(
         continue
       }
       if (!hasSkipped) reached = row.id
-      const asked = { priority: 'background', stop } as const
-      const end = await purgeConnection(options, row, asked).catch(nullIfUnlisted)
-      if (end === null || end.kind === 'pending') pending += 1
+      const end = await purgeConnection(options, row, { priority: 'background', stop })
+      if (end.kind === 'pending') pending += 1
       else done += 1
-      if (end !== null && isUnavailable(end)) unavailable.add(row.provider)
+      if (isUnavailable(end)) unavailable.add(row.provider)
     }
     await finishUsers(stop)
     await endAbandoned(stop)
@@ -75,7 +73,7 @@ export function makeFinishDeletions(
     const users = await options.store.users.listDeleting({ before, limit: maxUsersPerSweep })
     for (const id of users) {
       if (stop.aborted) return
-      await deleteUser(bySystem, id, stop).catch(nullIfUnlisted)
+      await deleteUser(bySystem, id, stop)
     }
   }
 

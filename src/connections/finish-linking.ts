@@ -56,8 +56,7 @@ export type Arrival = LinkingState | { readonly kind: 'unknown' | 'expired' | 'o
 /**
  * It waits no longer than a moment: what takes longer goes on, and the link's page says what has become of
  * it.
- * @throws ApiError `provider_not_configured`, `user_not_found` when the user was deleted meanwhile;
- *   UnlistedKeyError, with the state unused.
+ * @throws ApiError `provider_not_configured`, `user_not_found` when the user was deleted meanwhile.
  */
 export type FinishLinking = (by: By<Person>, arrival: LinkingArrival) => Promise<Arrival>
 
@@ -104,8 +103,6 @@ async function claim(
   const { sessionId } = attempt
   const mayEnd = sessionId === by.actor.sessionId || begunIn.includes(sessionId)
   if (!mayEnd) return { kind: 'other_session' }
-  // They are needed next: where only another process can open them, the state stays unused.
-  await listKnown({ store }, attempt.userId, provider)
   // False: the same return arrived twice at the same time.
   return { attempt, isFirst: await store.linkings.claim(attempt.id, { sessionId, at }) }
 }

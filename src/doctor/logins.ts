@@ -7,7 +7,6 @@ import type { LoginId } from '#kernel/ids.ts'
 import { ownCredentialsOf, providerNames } from '#providers/all-facts.ts'
 import type { LoginAccess } from '#providers/credentials.ts'
 import type { Adapters } from '#providers/port.ts'
-import { UnlistedKeyError } from '#store/failure.ts'
 import { openLogin } from '#store/open-login.ts'
 import type { Store } from '#store/ports/store.ts'
 import { type Check, type Finding, fault, ok, warning } from './finding.ts'
@@ -56,15 +55,11 @@ export async function describeLogin(
 ): Promise<LoginAccess> {
   const adapter = adapters[provider]
   if (adapter === undefined) return toUnserved(explainMissing(provider))
-  const login = await openLogin(store, id).catch(toUnlisted)
-  if (login instanceof UnlistedKeyError) return toUnserved(`${login.message}: ${login.remedy}`)
+  const login = await openLogin(store, id)
   if (login !== null && login !== 'damaged') return adapter.describeLogin(login, email)
-  return toUnserved(`its credentials do not open, since the row is damaged: ${email} links again`)
-}
-
-function toUnlisted(error: unknown): UnlistedKeyError {
-  if (error instanceof UnlistedKeyError) return error
-  throw error
+  return toUnserved(
+    `its credentials do not open, since the row is damaged or its key is missing in ENCRYPTION_KEY: ${email} links again`,
+  )
 }
 
 function explainMissing(provider: Provider): string {

@@ -3,7 +3,7 @@
  * its server's clock agrees with ours, and how far a rotation of the encryption key has progressed.
  */
 import type { Clock } from '#kernel/time.ts'
-import { StoreUnavailableError, unlistedKeyRemedy } from '#store/failure.ts'
+import { StoreUnavailableError } from '#store/failure.ts'
 import type { StoreCondition } from '#store/ports/inspector.ts'
 import type { Store } from '#store/ports/store.ts'
 import { compareClocks } from './clocks.ts'
@@ -72,11 +72,6 @@ const enough = 1000
 
 export function checkEncryption({ store, installation }: Omit<Options, 'clock'>): Check {
   return async () => {
-    const unlisted = await store.inspector.listUnlistedKeys()
-    if (unlisted.length > 0) {
-      const message = `ENCRYPTION_KEY of this process lacks keys with which other processes have sealed rows: ${unlisted.join(', ')}. It cannot open these rows`
-      return [fault('encryption', message, unlistedKeyRemedy)]
-    }
     const aged = await store.inspector.countAged(enough)
     const keys = installation.encryptionKeyCount
     if (aged > 0) {

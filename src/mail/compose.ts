@@ -35,12 +35,10 @@ export interface ComposeOptions {
   readonly defaultZone: string
 }
 
-/** @throws UnlistedKeyError */
 export type Compose = (mail: ClaimedMail) => Promise<Letter | null>
 
 export function makeCompose(options: ComposeOptions): Compose {
-  return async ({ id, userId, matter, unlisted }) => {
-    if (unlisted !== undefined) throw unlisted
+  return async ({ id, userId, matter }) => {
     if (matter === null) return null
     const user = userId === null ? null : await options.store.users.find(userId)
     if (userId !== null && user === null) return null

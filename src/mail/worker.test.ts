@@ -4,7 +4,6 @@
 
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { UnlistedKeyError } from '#store/failure.ts'
 import type { MailMatter } from '#store/mail-matter.ts'
 import type { Store } from '#store/ports/store.ts'
 import type { UserRow } from '#store/ports/users.ts'
@@ -283,24 +282,4 @@ test('a mail calls a connection by the name that its owner gave it', async (t) =
   pass(5 * minute)
   await work()
   assert.equal(server.received[0]?.headers.subject, 'Holiday fund has to be reconnected')
-})
-
-test('a mail that only another process can open is left to it, however often it is claimed here', async (t) => {
-  const { queue, work, server, told, pass, store } = await open(t)
-  const unlisted = new UnlistedKeyError('mails', 'abcd')
-  const mails: Store['mails'] = {
-    ...store.mails,
-    claim: async (options) =>
-      (await store.mails.claim(options)).map((mail) => ({ ...mail, matter: null, unlisted })),
-  }
-  await queue()
-  for (let times = 0; times < 20; times += 1) {
-    await work(never, { mails })
-    pass(minute)
-  }
-  assert.deepEqual(told, [])
-  assert.equal((await store.mails.readBacklog()).waiting, 1)
-  await work()
-  assert.deepEqual(told, ['sent key-created'])
-  assert.equal(server.received.length, 1)
 })

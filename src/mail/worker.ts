@@ -6,7 +6,6 @@
  */
 import type { PeriodicTask } from '#jobs/periodic.ts'
 import { type Clock, hourMs, minuteMs } from '#kernel/time.ts'
-import { UnlistedKeyError } from '#store/failure.ts'
 import type { MailKind } from '#store/mail-matter.ts'
 import type { ClaimedMail } from '#store/ports/mails.ts'
 import type { Store } from '#store/ports/store.ts'
@@ -17,7 +16,7 @@ export interface MailReport {
   sent(kind: MailKind): void
   /** It will be tried again. */
   postponed(mail: FailedMail): void
-  /** Nobody tries it again. `unreadable`: its row is damaged. */
+  /** Nobody tries it again. `unreadable`: its row cannot be decrypted. */
   givenUp(mail: FailedMail | { readonly id: string; readonly unreadable: true }): void
   /** It was not needed any more, or nobody may get it. */
   dropped(kind: MailKind): void
@@ -46,9 +45,6 @@ const maxInFlight = 4
 const maxRounds = 500
 /** An attempt that is under way at a stop may end within this. */
 const graceMs = 10_000
-
-/** A mail that this process cannot open is claimed again after this. */
-const leftMs = 30_000
 
 /** After each failed attempt; after the last of them, about a day in all, the mail is given up. */
 const waits: readonly number[] = [
@@ -112,11 +108,7 @@ async function deliver(
     })
     return
   }
-  const letter = await compose(mail).catch(leaveIfUnlisted)
-  if (letter === 'left') {
-    await store.mails.putBack(mail, options.clock.now() + leftMs)
-    return
-  }
+  const letter = await compose(mail)
   if (letter === null) {
     await store.mails.end(mail)
     if (matter === null) report.givenUp({ id, unreadable: true })
@@ -138,12 +130,6 @@ async function deliver(
   const { random = Math.random } = options
   await store.mails.postpone(mail, options.clock.now() + Math.round(wait * (1 - random() / 10)))
   report.postponed({ id, kind, attempts, failure })
-}
-
-/** Another process can write it, or this one once its list of keys is whole; the store reports it. */
-function leaveIfUnlisted(error: unknown): 'left' {
-  if (error instanceof UnlistedKeyError) return 'left'
-  throw error
 }
 
 /** A signal that is aborted some time after `stop`. */

@@ -52,39 +52,13 @@ export class LoginTakenError extends Error {
  * without a restart. The message is for operators and contains no password.
  */
 export class StoreUnavailableError extends Error {
-  override readonly name: string = 'StoreUnavailableError'
+  override readonly name = 'StoreUnavailableError'
   /** What an operator should do, where the cause is known; null otherwise. */
   readonly remedy: string | null
   constructor(message: string, options: ErrorOptions & { readonly remedy?: string } = {}) {
     super(message, options)
     this.remedy = options.remedy ?? null
   }
-}
-
-/**
- * Another process sealed this with a key that `ENCRYPTION_KEY` of this one does not list. It is not damaged:
- * the other process opens it, and so does this one after a restart with the same list.
- */
-export class UnlistedKeyError extends StoreUnavailableError {
-  override readonly name = 'UnlistedKeyError'
-  /** Names the key. */
-  readonly fingerprint: string
-  constructor(what: string, fingerprint: string) {
-    super(
-      `a ${what} is sealed with the key ${fingerprint}, which ENCRYPTION_KEY of this process lacks`,
-      { remedy: unlistedKeyRemedy },
-    )
-    this.fingerprint = fingerprint
-  }
-}
-
-export const unlistedKeyRemedy =
-  'Give every process the same list of keys, those that other processes use included, and restart this one (docs/operations/install.md, The encryption key)'
-
-/** For sweeps: what this process cannot open is left to another one. */
-export function nullIfUnlisted(error: unknown): null {
-  if (error instanceof UnlistedKeyError) return null
-  throw error
 }
 
 /** One line for the operator of a process that cannot start: what is wrong, and what to do. */

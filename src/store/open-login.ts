@@ -4,10 +4,7 @@ import type { LoginRow } from './ports/logins.ts'
 import type { StoreRows } from './ports/store.ts'
 import { SealError } from './seal.ts'
 
-/**
- * Null: there is no such login. `damaged`: its secret does not open, so no provider is called with it.
- * @throws UnlistedKeyError
- */
+/** Null: there is no such login. `damaged`: its secret does not open, so no provider is called with it. */
 export async function openLogin(
   { logins }: Pick<StoreRows, 'logins'>,
   id: LoginId,

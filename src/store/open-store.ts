@@ -41,7 +41,7 @@ import { makeUsageStore } from './people/usage.ts'
 import { makeUserStore } from './people/users.ts'
 import type { ReconnectDueAt } from './ports/mails.ts'
 import type { Store, StoreRows } from './ports/store.ts'
-import { makeSealer, type OnUnlisted } from './seal.ts'
+import { makeSealer } from './seal.ts'
 import { makeLedgerStore } from './syncs/ledgers.ts'
 import { spreadSyncs } from './syncs/spread-syncs.ts'
 import { makeSyncStore } from './syncs/syncs.ts'
@@ -57,8 +57,6 @@ export interface OpenStoreOptions {
   /** Where the operator keeps the keys, for messages; `ENCRYPTION_KEY` when absent. */
   readonly encryptionKeysIn?: string
   readonly log?: StoreLog
-  /** Called for each value that another process sealed with a key which is not listed here. */
-  readonly onUnlisted?: OnUnlisted
   /** For due times that no caller gives (syncs, mails about connections); the system's when absent. */
   readonly clock?: Clock
   /** Absent: there is no mail server, and no mail is queued. */
@@ -70,7 +68,7 @@ export interface OpenStoreOptions {
  * @throws StoreOpenError with a `reason` and a one-line message. Nothing stays open then.
  */
 export async function openStore(options: OpenStoreOptions): Promise<Store> {
-  const sealer = makeSealer(options.encryptionKeys, options.onUnlisted)
+  const sealer = makeSealer(options.encryptionKeys)
   const keys = { sealer, keysIn: options.encryptionKeysIn ?? 'ENCRYPTION_KEY' }
   const log = options.log ?? (() => {})
   const clock = options.clock ?? systemClock

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { UnlistedKeyError } from './failure.ts'
 import { makeSealer, SealError } from './seal.ts'
 
 const keyA = new Uint8Array(32).fill(1)
@@ -31,9 +30,7 @@ test('another purpose, another row and any changed byte do not open', () => {
   for (let index = 0; index < sealed.length; index += 1) {
     const changed = Uint8Array.from(sealed)
     changed[index] = (changed[index] ?? 0) ^ 0x10
-    // These bytes name the key.
-    const expected = index >= 1 && index <= 8 ? UnlistedKeyError : SealError
-    assert.throws(() => sealer.open('login', 'row', changed), expected, `byte ${index}`)
+    assert.throws(() => sealer.open('login', 'row', changed), SealError, `byte ${index}`)
   }
   for (const length of [0, 1, 20, sealed.length - 1])
     assert.throws(() => sealer.open('login', 'row', sealed.subarray(0, length)), SealError)
@@ -53,11 +50,9 @@ test('the first key seals, every listed key opens, an unlisted one is named by i
   assert.equal(rotated.keyOf(sealed), old.current)
   assert.equal(rotated.keyOf(rotated.seal('login', 'row', text)), makeSealer([keyB]).current)
   assert.ok(rotated.knows(old.current))
-  const told: string[] = []
-  const without = makeSealer([keyB], ({ fingerprint }) => told.push(fingerprint))
+  const without = makeSealer([keyB])
   assert.ok(!without.knows(old.current))
-  assert.throws(() => without.open('login', 'row', sealed), UnlistedKeyError)
-  assert.deepEqual(told, [old.current])
+  assert.throws(() => without.open('login', 'row', sealed), new RegExp(old.current))
 })
 
 test('a fingerprint is short, stable and not the key', () => {

@@ -5,7 +5,6 @@
  * state except subkeys and knows no table.
  */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto'
-import { UnlistedKeyError } from './failure.ts'
 
 export interface Sealer {
   /** Fingerprint of the sealing key; it is stored beside each ciphertext as its key version. */
@@ -17,7 +16,7 @@ export interface Sealer {
    * At most 2^32 seals per key and purpose are safe with random nonces (NIST SP 800-38D §8.3).
    */
   seal(purpose: string, aad: string, plaintext: Uint8Array): Uint8Array
-  /** @throws SealError for another purpose or `aad`, or changed bytes; UnlistedKeyError. */
+  /** @throws SealError for an unlisted key, another purpose or `aad`, or changed bytes. */
   open(purpose: string, aad: string, sealed: Uint8Array): Uint8Array
   /** The fingerprint of the key that sealed a ciphertext. */
   keyOf(sealed: Uint8Array): string
@@ -29,7 +28,7 @@ export interface Sealer {
   deriveAll(purpose: string): readonly Uint8Array[]
 }
 
-/** A ciphertext does not open, although its key is listed. The message names the purpose, never content. */
+/** A ciphertext does not open. The message names the purpose and the key's fingerprint, never content. */
 export class SealError extends Error {
   override readonly name = 'SealError'
 }
@@ -48,14 +47,11 @@ interface Key {
   subkey(use: string): Uint8Array
 }
 
-export type OnUnlisted = (error: UnlistedKeyError) => void
-
 /**
  * Makes the sealer of `ENCRYPTION_KEY`: keys of 32 bytes, the first encrypts, all decrypt.
- * @param onUnlisted is called for each ciphertext whose key is not listed.
  * @throws RangeError when the list is empty or a key has another length.
  */
-export function makeSealer(keys: readonly Uint8Array[], onUnlisted?: OnUnlisted): Sealer {
+export function makeSealer(keys: readonly Uint8Array[]): Sealer {
   const made = keys.map(makeKey)
   const [first] = made
   if (first === undefined) throw new RangeError('at least one encryption key is needed')
@@ -67,11 +63,8 @@ export function makeSealer(keys: readonly Uint8Array[], onUnlisted?: OnUnlisted)
     open(purpose, aad, sealed) {
       const fingerprint = keyOf(sealed)
       const key = byFingerprint.get(fingerprint)
-      if (key === undefined) {
-        const error = new UnlistedKeyError(purpose, fingerprint)
-        onUnlisted?.(error)
-        throw error
-      }
+      if (key === undefined)
+        throw new SealError(`no listed key opens this ${purpose}: it needs ${fingerprint}`)
       return openWith(key, purpose, aad, sealed)
     },
     keyOf,
@@ -142,10 +135,7 @@ function keyOf(sealed: Uint8Array): string {
   return Buffer.from(sealed.subarray(1, 1 + fingerprintBytes)).toString('hex')
 }
 
-/**
- * What `open` returns, or null: one damaged row must not affect the others.
- * @throws UnlistedKeyError
- */
+/** What `open` returns, or null: one row that cannot be decrypted must not affect the others. */
 export function openOrNull<Secret>(open: () => Secret): Secret | null {
   try {
     return open()

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { apiError } from '#contract/errors.ts'
 import { UpstreamError, type UpstreamFailure } from '#providers/failure.ts'
 import { toUpstreamApiError as guardError } from '#providers/guard.ts'
-import { StoreUnavailableError, UnlistedKeyError } from '#store/failure.ts'
+import { StoreUnavailableError } from '#store/failure.ts'
 import { SyncError, toFailure, toSyncApiError } from './failure.ts'
 import { LedgerFormatError } from './ledger-code.ts'
 
@@ -65,11 +65,6 @@ test('a store that is unavailable during a run is not an error of ours, and the 
   assert.equal(failure.code, 'store_unavailable')
   assert.doesNotMatch(failure.message, /Jane/)
   assert.equal(toSyncApiError(failure).entry, 'service_unavailable')
-})
-
-test('a run that needs the key of another process is interrupted: that one can do it', () => {
-  const failure = toFailure(new UnlistedKeyError('ledger', 'abcd'))
-  assert.equal(failure.code, 'interrupted')
 })
 
 test('a run of a provider that only a newer version knows is interrupted: another process can do it', () => {

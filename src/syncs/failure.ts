@@ -11,7 +11,7 @@ import {
   UpstreamError,
   type UpstreamFailure,
 } from '#providers/failure.ts'
-import { StoreUnavailableError, UnlistedKeyError } from '#store/failure.ts'
+import { StoreUnavailableError } from '#store/failure.ts'
 import { LedgerFormatError } from './ledger-code.ts'
 
 /** Each code with the error of the catalogue for an operator. */
@@ -78,8 +78,6 @@ export function toFailure(error: unknown): SyncFailure {
     // Only a newer version knows the provider: the run is one for a process of that version.
     if (error.entry === 'service_unavailable') return interruption
   }
-  // The run is one for a process that has the key.
-  if (error instanceof UnlistedKeyError) return interruption
   if (error instanceof StoreUnavailableError) {
     return fail('store_unavailable', 'The database of this service was unavailable')
   }

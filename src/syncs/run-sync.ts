@@ -7,7 +7,6 @@ import { timingSafeEqual } from 'node:crypto'
 import type { ConnectionCategory } from '#contract/resources.ts'
 import { LeaseLostError } from '#jobs/lease.ts'
 import { factsOf } from '#providers/all-facts.ts'
-import { UnlistedKeyError } from '#store/failure.ts'
 import type { NewEvent, SealedEvent } from '#store/ports/events.ts'
 import type { StoreRows } from '#store/ports/store.ts'
 import type { ClaimedSync, SyncOutcome } from '#store/ports/syncs.ts'
@@ -249,19 +248,16 @@ async function giveUp(
   const failure = stop.aborted ? interruption : toFailure(error)
   const now = clock.now()
   const { retryAfterSeconds } = failure
-  // Another process has the key: this is no failed run of the connection.
-  const isUnlisted = error instanceof UnlistedKeyError
-  const failures = isUnlisted ? 1 : sync.failures + 1
+  const failures = sync.failures + 1
   const nextDueAt = stop.aborted
     ? now
     : dueAfterFailure({ now, random }, { failures, retryAfterSeconds })
   const { code, message } = failure
   try {
     await store.transact(async (tx) => {
-      const outcome =
-        stop.aborted || isUnlisted
-          ? ({ kind: 'abandoned' } as const)
-          : ({ kind: 'failed', code, message } as const)
+      const outcome = stop.aborted
+        ? ({ kind: 'abandoned' } as const)
+        : ({ kind: 'failed', code, message } as const)
       const kept = await tx.syncs.finish(sync.runId, { outcome, endedAt: now, nextDueAt })
       if (!kept) throw new LeaseLostError('the lease ended before the run')
       await note?.(tx)

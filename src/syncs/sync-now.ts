@@ -8,7 +8,6 @@ import { ApiError, apiError } from '#contract/errors.ts'
 import { retryLaterSeconds } from '#contract/limits.ts'
 import type { ConnectionId, SyncRunId, UserId } from '#kernel/ids.ts'
 import { unreachable } from '#kernel/unreachable.ts'
-import { UnlistedKeyError } from '#store/failure.ts'
 import type { StoreRows } from '#store/ports/store.ts'
 import type { ClaimedSync, SyncRunRow } from '#store/ports/syncs.ts'
 import { interruption, toSyncApiError } from './failure.ts'
@@ -208,8 +207,7 @@ async function runHere(
       }
     }
     case 'failed':
-      if (end.error instanceof ApiError || end.error instanceof UnlistedKeyError) throw end.error
-      throw toSyncApiError(end.failure)
+      throw end.error instanceof ApiError ? end.error : toSyncApiError(end.failure)
     case 'lost':
       throw toSyncApiError(interruption)
     default:

@@ -40,8 +40,6 @@ export interface Metrics extends UpstreamReport {
   backgroundRan(task: string, outcome: 'done' | 'failed'): void
   /** Shared fast state became unavailable (1) or available again (0); meanwhile memory serves. */
   sharedStateUnavailable(connection: 'limits' | 'cache', isUnavailable: boolean): void
-  /** A value could not be opened, because `ENCRYPTION_KEY` does not list its key. */
-  unlistedKey(): void
   readonly webhooks: WebhookMetrics
   readonly syncs: Pick<SyncReport, 'ended'>
   readonly mails: MailMetrics
@@ -106,7 +104,6 @@ export function makeMetrics(): Metrics {
     },
     sharedStateUnavailable: (connection, isUnavailable) =>
       counters.sharedUnavailable.set({ connection }, isUnavailable ? 1 : 0),
-    unlistedKey: () => counters.unlistedKeys.add({}),
     webhooks: makeWebhookMetrics(registry),
     syncs: makeSyncMetrics(registry),
     mails: makeMailMetrics(registry),
@@ -169,11 +166,6 @@ function makeCounters(registry: Registry) {
       'task',
       'outcome',
     ]),
-    unlistedKeys: counter(
-      'unlisted_key_total',
-      'Sealed values that could not be opened, because ENCRYPTION_KEY lacks the key of another process.',
-      [],
-    ),
     lastSuccess: registry.gauge(
       'tributary_background_last_success_seconds',
       'When periodic background work last succeeded, Unix seconds.',
@@ -188,12 +180,7 @@ function makeCounters(registry: Registry) {
 }
 
 /** An alert on the increase of a counter would miss its first count if there were no value before it. */
-function beginAtZero({
-  alerts,
-  providerWebhooks,
-  unlistedKeys,
-}: ReturnType<typeof makeCounters>): void {
-  unlistedKeys.add({}, 0)
+function beginAtZero({ alerts, providerWebhooks }: ReturnType<typeof makeCounters>): void {
   for (const provider of Provider.options) {
     alerts.add({ provider }, 0)
     for (const outcome of refusedWebhooks) providerWebhooks.add({ provider, outcome }, 0)

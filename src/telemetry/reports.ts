@@ -13,9 +13,7 @@ import type { JobReport } from '#jobs/periodic.ts'
 import type { MailReport } from '#mail/worker.ts'
 import type { GuardTarget } from '#providers/guard.ts'
 import type { UpstreamReport } from '#providers/port.ts'
-import { unlistedKeyRemedy } from '#store/failure.ts'
 import type { StoreLog } from '#store/log.ts'
-import type { OnUnlisted } from '#store/seal.ts'
 import type { SyncReport, SyncRunReport } from '#syncs/syncs.ts'
 import type { WebhooksReport } from '#webhooks/options.ts'
 import type { Log } from './log.ts'
@@ -28,7 +26,6 @@ import { makeWebhookReports } from './webhook-reports.ts'
 
 export interface Reports {
   readonly store: StoreLog
-  readonly unlistedKey: OnUnlisted
   readonly kv: KvMetrics
   readonly upstream: UpstreamReport
   readonly connections: ConnectionsReport
@@ -67,7 +64,6 @@ export function makeReports(log: Log, metrics: Metrics, tracing: Tracing): Repor
   }
   return {
     store: ({ level, message, ...fields }) => log[level](fields, message),
-    unlistedKey: makeUnlistedKeyReport(log, metrics),
     kv: {
       shared: (connection, isShared) => metrics.sharedStateUnavailable(connection, !isShared),
       fellBack: (concern) => metrics.backgroundFailed(`kv-${concern}-stood-in`),
@@ -114,20 +110,6 @@ export function makeReports(log: Log, metrics: Metrics, tracing: Tracing): Repor
     },
     balanceFailure: (error) => log.warn({ err: error }, 'balances could not be read'),
     backgroundFailure,
-  }
-}
-
-/** One line for each key, since every request may meet it again; the metric counts each time. */
-function makeUnlistedKeyReport(log: Log, metrics: Metrics): OnUnlisted {
-  const told = new Set<string>()
-  return ({ fingerprint }) => {
-    metrics.unlistedKey()
-    if (told.has(fingerprint)) return
-    told.add(fingerprint)
-    log.error(
-      { key: fingerprint },
-      `ENCRYPTION_KEY of this process lacks a key with which another process seals. What is sealed with it waits, and requests that need it are 503. ${unlistedKeyRemedy}`,
-    )
   }
 }
 

@@ -8,7 +8,6 @@ import { type Clock, toIso } from '#kernel/time.ts'
 import { UpstreamError } from '#providers/failure.ts'
 import { nameBreaker } from '#providers/guard.ts'
 import type { Adapter, Adapters, CallsLeft, Login } from '#providers/port.ts'
-import { nullIfUnlisted } from '#store/failure.ts'
 import type { LinkedConnection } from '#store/ports/inspector.ts'
 import type { Store } from '#store/ports/store.ts'
 import { SealError } from '#store/seal.ts'
@@ -124,6 +123,6 @@ async function askLeft(
     return login === null ? null : ((await adapter.callsLeft?.(login)) ?? null)
   } catch (error) {
     if (error instanceof SealError || error instanceof UpstreamError) return null
-    return nullIfUnlisted(error)
+    throw error
   }
 }

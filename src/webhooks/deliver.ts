@@ -5,7 +5,6 @@
  * and use up no attempts.
  */
 import { holdLease } from '#jobs/lease.ts'
-import { UnlistedKeyError } from '#store/failure.ts'
 import type { ClaimedEndpoint, DueDelivery } from '#store/ports/deliveries.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
 import { endpointLeaseMs, renewEveryMs } from './lease.ts'
@@ -66,8 +65,7 @@ export function makeDeliver(given: DeliverOptions) {
       })
     } catch (error) {
       wait = { notBefore: options.clock.now() + restMs, ofUnhealthy: false }
-      // The store reports a key that is not listed; another process may send meanwhile, or this one later.
-      if (!(error instanceof UnlistedKeyError)) options.report.failed('webhook-delivery', error)
+      options.report.failed('webhook-delivery', error)
     } finally {
       unsubscribe()
       await held.release()
@@ -79,10 +77,9 @@ export function makeDeliver(given: DeliverOptions) {
   }
 }
 
-/** @throws Error that says what to do where the secrets are damaged; UnlistedKeyError. */
+/** @throws Error that says what to do where the secrets cannot be decrypted. */
 function toClaim(claimed: ClaimedEndpoint, lost: AbortSignal): Claim {
-  const { secrets, endpoint, unlisted } = claimed
-  if (unlisted !== undefined) throw unlisted
+  const { secrets, endpoint } = claimed
   if (secrets === null)
     throw new Error(
       `the secret of webhook endpoint ${endpoint.id} cannot be decrypted: give it a new one with \`tributary webhooks rotate ${endpoint.id}\``,

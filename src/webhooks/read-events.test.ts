@@ -2,7 +2,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ConnectionId, EventId, FeedId, UserId } from '#kernel/ids.ts'
-import { UnlistedKeyError } from '#store/failure.ts'
 import type { FeedEventRow } from '#store/ports/consumers.ts'
 import { SealError } from '#store/seal.ts'
 import { CursorExpired, makeReadEvents } from './read-events.ts'
@@ -12,14 +11,12 @@ const connectionId = 'c' as string as ConnectionId
 
 /**
  * A feed of events of one kind, but for the last. `lost`: those without a key; `deleted`: what even its
- * receipt is gone of; `damaged`: those that do not open; `unlisted`: those
- * that only another process can open.
+ * receipt is gone of; `damaged`: those that do not open.
  */
 function makeFeed(
   lost: readonly number[] = [],
   deleted: readonly number[] = [],
   damaged: readonly number[] = [],
-  unlisted: readonly number[] = [],
 ) {
   let queries = 0
   const listAfter = async (_userId: UserId, after: number, limit: number) => {
@@ -39,7 +36,6 @@ function makeFeed(
         .map((id) => [id, { open: () => openBody(Number(id.slice(1))) }]),
     )
   const openBody = async (position: number) => {
-    if (unlisted.includes(position)) throw new UnlistedKeyError('event-key', 'abcd')
     if (damaged.includes(position)) throw new SealError('it does not open')
     return Buffer.from('{}')
   }
@@ -110,10 +106,4 @@ test('R42: events of which even the receipts are deleted are expired, and never 
   assert.deepEqual([first.events.length, first.position, first.isMore], [2, 2, true])
   await assert.rejects(read(2, every), { name: 'CursorExpired', oldest: 4 })
   assert.equal((await read(4, every)).events[0]?.position, 5)
-})
-
-test('an event that only another process can open is no lost one: no cursor expires because of it', async () => {
-  const { read } = makeFeed([], [], [], [3])
-  const every = { types: ['transactions.synced'], limit: 5 } as const
-  await assert.rejects(read(2, every), UnlistedKeyError)
 })

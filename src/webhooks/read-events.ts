@@ -135,7 +135,7 @@ interface Chosen {
 /**
  * A payload may be destroyed meanwhile, lack its key after a restore, or be damaged: then the batch ends
  * before it.
- * @throws CursorExpired where it is the first: up to the first one that can be opened. UnlistedKeyError.
+ * @throws CursorExpired where it is the first: up to the first one that can be opened.
  */
 async function open(
   store: ReadEventsOptions['store'],

@@ -46,10 +46,7 @@ export interface SendResult {
   readonly next: DueDelivery | null
 }
 
-/**
- * Null: the lease is lost, and nothing was stored.
- * @throws the errors of the store; among them UnlistedKeyError, with nothing sent or stored.
- */
+/** Null: the lease is lost, and nothing was stored. @throws the errors of the store. */
 export async function sendDelivery(
   options: SendDeliveryOptions,
   claim: Claim,
@@ -79,7 +76,7 @@ function toMessage(
   return { url, headers: { ...headers }, body }
 }
 
-/** The bytes to send; null: the payload is missing or damaged. @throws UnlistedKeyError */
+/** The bytes to send; null: the payload is missing or cannot be decrypted. */
 async function openBody(
   { report }: DeliverOptions,
   { delivery, body }: Payload,

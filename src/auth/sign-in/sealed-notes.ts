@@ -4,7 +4,6 @@
  */
 import { z } from 'zod'
 import type { Clock } from '#kernel/time.ts'
-import { nullIfUnlisted } from '#store/failure.ts'
 import { openOrNull, type Sealer } from '#store/seal.ts'
 
 interface NotesOptions {
@@ -34,7 +33,7 @@ export function defineNotes<Shape extends z.ZodRawShape>(
     /** Null: there is none, it has expired, is bound to something else or is damaged. */
     open({ sealer, clock }: NotesOptions, binding: string, text: string | null) {
       if (text === null) return null
-      const bytes = openText(sealer, { purpose, binding, text })
+      const bytes = openOrNull(() => sealer.open(purpose, binding, Buffer.from(text, 'base64url')))
       if (bytes === null) return null
       const { until: end, ...rest }: Record<string, unknown> = JSON.parse(
         Buffer.from(bytes).toString('utf8'),
@@ -42,20 +41,5 @@ export function defineNotes<Shape extends z.ZodRawShape>(
       const { until } = timed.parse({ until: end })
       return clock.now() < until ? { ...content.parse(rest), until } : null
     },
-  }
-}
-
-interface Sealed {
-  readonly purpose: string
-  readonly binding: string
-  readonly text: string
-}
-
-/** The text is the browser's: whatever key it names, that says nothing about the keys of this process. */
-function openText({ open }: Pick<Sealer, 'open'>, { purpose, binding, text }: Sealed) {
-  try {
-    return openOrNull(() => open(purpose, binding, Buffer.from(text, 'base64url')))
-  } catch (error) {
-    return nullIfUnlisted(error)
   }
 }

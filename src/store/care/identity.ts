@@ -5,7 +5,7 @@
  */
 
 import type { Db } from '../engine/tables.ts'
-import { StoreOpenError, UnlistedKeyError } from '../failure.ts'
+import { StoreOpenError } from '../failure.ts'
 import { SealError, type Sealer } from '../seal.ts'
 import { listKeys, type SealedStore, sealedTables } from './sealed-tables.ts'
 
@@ -54,8 +54,7 @@ export async function checkIdentity(
     checkProof(sealer, check)
     await checkKeysInUse(places, sealer)
   } catch (cause) {
-    if (cause instanceof SealError || cause instanceof UnlistedKeyError)
-      throw wrongKey(keysIn, cause)
+    if (cause instanceof SealError) throw wrongKey(keysIn, cause)
     throw cause
   }
 }
@@ -79,20 +78,19 @@ function sealProof(sealer: Sealer): string {
   return Buffer.from(sealer.seal(purpose, aad, Buffer.from(proof))).toString('base64')
 }
 
-/** @throws SealError, UnlistedKeyError */
+/** @throws SealError */
 function checkProof(sealer: Sealer, check: string): void {
   sealer.open(purpose, aad, Buffer.from(check, 'base64'))
 }
 
-/** The proof covers the oldest key only; rows sealed later may need another. @throws UnlistedKeyError */
+/** The proof covers the oldest key only; rows sealed later may need another. @throws SealError */
 async function checkKeysInUse(places: SealedStore, sealer: Sealer): Promise<void> {
   for (const table of sealedTables)
     for (const fingerprint of await listKeys(places, table))
-      if (!sealer.knows(fingerprint))
-        throw new UnlistedKeyError(`row of ${table.name}`, fingerprint)
+      if (!sealer.knows(fingerprint)) throw new SealError(`rows need the key ${fingerprint}`)
 }
 
-function wrongKey(keysIn: string, cause: Error): StoreOpenError {
+function wrongKey(keysIn: string, cause: SealError): StoreOpenError {
   return new StoreOpenError(
     'wrong_key',
     `${keysIn} does not hold every key that this store was sealed with: put the missing one back into it from your copy. A new key opens nothing`,

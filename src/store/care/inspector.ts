@@ -20,7 +20,7 @@ import type { Sealer } from '../seal.ts'
 import { listDamaged } from './damaged-rows.ts'
 import { listFailing, listUsedLogins } from './failing-inspector.ts'
 import { inspectRiver } from './river-inspector.ts'
-import { listAgedKeys, listKeys, sealedTables } from './sealed-tables.ts'
+import { listAgedKeys, sealedTables } from './sealed-tables.ts'
 
 export function makeInspector(engine: Engine, sealer: Sealer): StoreInspector {
   const { db } = engine
@@ -38,10 +38,6 @@ export function makeInspector(engine: Engine, sealer: Sealer): StoreInspector {
         }
       }
       return count
-    },
-    async listUnlistedKeys() {
-      const found = await Promise.all(sealedTables.map((table) => listKeys(engine, table)))
-      return [...new Set(found.flat())].filter((key) => !sealer.knows(key))
     },
     countConnections: () => countConnections(db),
     listUse: (limit) => listUse(db, limit),

@@ -47,14 +47,11 @@ async function resealTable(
   options: ResealOptions,
 ): Promise<number> {
   let count = 0
-  for (const key of await listAgedKeys(places, table, options.sealer)) {
-    // Another process has it first on its list, and this one cannot open what it seals.
-    if (!options.sealer.knows(key)) continue
+  for (const key of await listAgedKeys(places, table, options.sealer))
     for await (const row of walk(places, table, key, options)) {
       await tryReseal(row, table, options.log)
       count += 1
     }
-  }
   return count
 }
 

@@ -8,7 +8,6 @@ import type { EndpointId } from '#kernel/ids.ts'
 import type { Engine } from '../engine/engine.ts'
 import { knownHealth } from '../engine/known-words.ts'
 import { type Db, moment, momentOrNull } from '../engine/tables.ts'
-import { UnlistedKeyError } from '../failure.ts'
 import type { EndpointState } from '../ports/deliveries.ts'
 import type { EndpointRow, EndpointSecrets, HealthChange } from '../ports/endpoints.ts'
 import { openOrNull, type Sealer } from '../seal.ts'
@@ -39,7 +38,7 @@ type ReadRow = Omit<EndpointRow, 'url' | 'events'> & {
   readonly events: string
 }
 
-/** As it is read with `endpointColumns`. @throws UnlistedKeyError */
+/** As it is read with `endpointColumns`. */
 export function toEndpointRow(sealer: Sealer, { sealedUrl, events, ...row }: ReadRow): EndpointRow {
   const url = openOrNull(() => openUrl(sealer, row.id, sealedUrl)) ?? ''
   return { ...row, url, events: toEvents(events) }
@@ -109,31 +108,24 @@ export type ReadEndpoint = ReadRow & SealedSecrets
 export interface OpenedEndpoint {
   /** Empty: it cannot be decrypted. */
   readonly url: string
-  readonly secrets: EndpointState['secrets']
-  readonly unlisted?: UnlistedKeyError
+  readonly secrets: EndpointSecrets | null
 }
 
 /** As it is read with `endpointColumns` and `secretColumns`, maybe among others. */
 export function openEndpoint(sealer: Sealer, row: ReadEndpoint): OpenedEndpoint {
-  try {
-    const url = openOrNull(() => openUrl(sealer, row.id, row.sealedUrl)) ?? ''
-    return { url, secrets: url === '' ? null : openOrNull(() => openSecrets(sealer, row.id, row)) }
-  } catch (error) {
-    // Not thrown: what was sent is recorded, and a lease ends, whether this process can send more or not.
-    if (error instanceof UnlistedKeyError) return { url: '', secrets: null, unlisted: error }
-    throw error
-  }
+  const url = openOrNull(() => openUrl(sealer, row.id, row.sealedUrl)) ?? ''
+  return { url, secrets: url === '' ? null : openOrNull(() => openSecrets(sealer, row.id, row)) }
 }
 
 export function toEndpointState(
   row: ReadEndpoint,
-  { url, ...opened }: OpenedEndpoint,
+  { url, secrets }: OpenedEndpoint,
 ): EndpointState {
   const { id, userId, events, skipEmpty, pending, health, failures, failingSince } = row
   const { warnedDays, disabledReason, createdAt } = row
   const taken = { events: toEvents(events), skipEmpty, pending }
   const read = { id, userId, url, ...taken, health, failures }
-  return { endpoint: { ...read, failingSince, warnedDays, disabledReason, createdAt }, ...opened }
+  return { endpoint: { ...read, failingSince, warnedDays, disabledReason, createdAt }, secrets }
 }
 
 function rowName(id: EndpointId, place: string): string {

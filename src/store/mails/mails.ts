@@ -7,7 +7,6 @@ import { sql } from 'kysely'
 import type { Engine, Write } from '../engine/engine.ts'
 import { countChanged, countRows } from '../engine/rows.ts'
 import { type Db, isAfter, isBefore, isDue, moment } from '../engine/tables.ts'
-import { UnlistedKeyError } from '../failure.ts'
 import { MailMatter } from '../mail-matter.ts'
 import type { ClaimedMail, MailBacklog, MailStore } from '../ports/mails.ts'
 import { openOrNull, type Sealer } from '../seal.ts'
@@ -42,8 +41,15 @@ export function makeMailStore({ engine, write, mails }: Parts): MailStore {
         .where('attempts', '=', attempts)
         .execute()
     },
-    postpone: (mail, dueAt) => setDue(db, mail, { dueAt, attempts: mail.attempts }),
-    putBack: (mail, dueAt) => setDue(db, mail, { dueAt, attempts: mail.attempts - 1 }),
+    async postpone({ id, attempts }, dueAt) {
+      await db
+        .updateTable('mails')
+        .set({ due_at: moment(dueAt) })
+        .where('id', '=', id)
+        .where('attempts', '=', attempts)
+        .where(waits)
+        .execute()
+    },
     readBacklog: () => readBacklog(db),
     async sweep({ before, now, latestDue, limit }) {
       await db
@@ -61,20 +67,6 @@ export function makeMailStore({ engine, write, mails }: Parts): MailStore {
       return countChanged(db.deleteFrom('mails').where('id', 'in', old))
     },
   }
-}
-
-async function setDue(
-  db: Db,
-  { id, attempts }: Pick<ClaimedMail, 'id' | 'attempts'>,
-  to: { readonly dueAt: number; readonly attempts: number },
-): Promise<void> {
-  await db
-    .updateTable('mails')
-    .set({ due_at: moment(to.dueAt), attempts: to.attempts })
-    .where('id', '=', id)
-    .where('attempts', '=', attempts)
-    .where(waits)
-    .execute()
 }
 
 function takeDue(
@@ -105,16 +97,10 @@ function takeDue(
 type Taken = Awaited<ReturnType<typeof takeDue>>[number]
 
 function toClaimed(sealer: Sealer, { payload, kind, ...row }: Taken): ClaimedMail {
-  const mail = { ...row, kind: kind as ClaimedMail['kind'] }
-  try {
-    return { ...mail, matter: readMatter(sealer, row.id, payload) }
-  } catch (error) {
-    if (error instanceof UnlistedKeyError) return { ...mail, matter: null, unlisted: error }
-    throw error
-  }
+  return { ...row, kind: kind as ClaimedMail['kind'], matter: readMatter(sealer, row.id, payload) }
 }
 
-/** A damaged row must not keep the others waiting. @throws UnlistedKeyError */
+/** A row that cannot be read must not keep the others waiting. */
 function readMatter(sealer: Sealer, id: string, payload: Uint8Array | null): MailMatter | null {
   if (payload === null) return null
   const text = openOrNull(() => openMatter(sealer, id, payload))

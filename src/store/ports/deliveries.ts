@@ -8,7 +8,6 @@
 import type { EventType } from '#contract/events.ts'
 import type { DeliveryId, EndpointId, EventId, UserId } from '#kernel/ids.ts'
 import type { Millis } from '#kernel/time.ts'
-import type { UnlistedKeyError } from '../failure.ts'
 import type { EndpointRow, EndpointSecrets, HealthChange } from './endpoints.ts'
 import type { SealedBody } from './events.ts'
 import type { WaitLimits } from './waits.ts'
@@ -19,10 +18,8 @@ export type DeliveryStatus = 'pending' | 'succeeded' | 'exhausted' | 'missed'
 /** An endpoint as its holder needs it. */
 export interface EndpointState {
   readonly endpoint: EndpointRow
-  /** Null: they cannot be decrypted; other endpoints are not affected. */
+  /** Null: they cannot be decrypted (damaged, or the key is missing); others are not affected. */
   readonly secrets: EndpointSecrets | null
-  /** Another process can decrypt them; absent: they are damaged, or there. */
-  readonly unlisted?: UnlistedKeyError
 }
 
 /** An endpoint with due deliveries, leased by this process until `leaseUntil`. */

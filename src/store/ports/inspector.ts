@@ -127,8 +127,6 @@ export interface DamagedColumn {
 export interface StoreInspector {
   /** Checks with a write that changes nothing that the store accepts writes. */
   examine(): Promise<StoreCondition>
-  /** Keys of rows that are not listed here: only other processes can open these. */
-  listUnlistedKeys(): Promise<readonly string[]>
   /** Rows sealed under a key other than the first; counted up to `limit` per table. */
   countAged(limit: number): Promise<number>
   countConnections(): Promise<Readonly<Record<StoredStatus, number>>>

@@ -5,7 +5,6 @@
 
 import type { MailId, UserId } from '#kernel/ids.ts'
 import type { Millis } from '#kernel/time.ts'
-import type { UnlistedKeyError } from '../failure.ts'
 import type { MailKind, MailMatter } from '../mail-matter.ts'
 
 /**
@@ -34,8 +33,6 @@ export interface ClaimedMail {
   readonly kind: MailKind
   /** Null: it cannot be decrypted or read. */
   readonly matter: MailMatter | null
-  /** Another process can decrypt it; absent: it is damaged, or there. */
-  readonly unlisted?: UnlistedKeyError
   readonly createdAt: Millis
   /** This claim counted. It names the claim: a later one of another process has another number. */
   readonly attempts: number
@@ -70,8 +67,6 @@ export interface MailStore {
   end(claimed: Pick<ClaimedMail, 'id' | 'attempts'>): Promise<void>
   /** To be tried again. Nothing when the claim is not the newest. */
   postpone(claimed: Pick<ClaimedMail, 'id' | 'attempts'>, dueAt: Millis): Promise<void>
-  /** As `postpone`, for one that was not tried: the claim does not count. */
-  putBack(claimed: Pick<ClaimedMail, 'id' | 'attempts'>, dueAt: Millis): Promise<void>
   readBacklog(): Promise<MailBacklog>
   /**
    * Deletes rows of mails that are done and were queued before `before`, at most `limit`; returns how many. A
