@@ -29,8 +29,8 @@ export type DeleteUser = (
   note?: (end: EndedConnection) => void,
 ) => Promise<boolean>
 
-/** Without deliveries, which are gone with their endpoints. */
-const eventsAtOnce = 200
+/** Each with its deliveries, of which an event has at most 80 (retention.ts). */
+const eventsAtOnce = 10
 const maxEventBatches = 100_000
 const never = new AbortController().signal
 
@@ -40,7 +40,7 @@ export function makeDeleteUser(options: ActionOptions): DeleteUser {
   return async (by, id, stop, note = () => {}) => {
     if (!mayActFor(by, id)) return false
     for (const endpoint of await store.endpoints.list(id))
-      await store.deliveries.deleteAll(endpoint.id)
+      await store.deliveries.deleteEnded(endpoint.id)
     // Done before waiting in the queue and before calling a provider.
     const isBegun = await store.transact(async (tx) => {
       const at = clock.now()

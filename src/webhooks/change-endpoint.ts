@@ -82,7 +82,7 @@ export function makeDisableEndpoint(options: EndpointOptions): ChangeEndpoint {
 export function makeRemoveEndpoint(options: EndpointOptions): RemoveEndpoint {
   return async (by, id) => {
     await findOwnEndpoint(options.store, by, id)
-    await options.store.deliveries.deleteAll(id)
+    await options.store.deliveries.deleteEnded(id)
     return options.store.transact(async (tx) => {
       const row = await findOwnEndpoint(tx, by, id)
       // Lock the ledger before counting endpoints, so that a concurrent creation runs before or after.

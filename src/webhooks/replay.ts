@@ -15,7 +15,7 @@ import { type EndpointOptions, findOwnDelivery, findOwnEndpoint } from './endpoi
 export const maxReplayed = 10_000
 
 /**
- * The new delivery.
+ * The new delivery; where three replays of its event are pending, the newest of them.
  * @throws ApiError `delivery_not_found`, `webhook_disabled`, `payload_shredded`.
  */
 export type ReplayDelivery = (by: By, id: DeliveryId) => Promise<DeliveryRow>

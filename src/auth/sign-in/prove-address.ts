@@ -49,13 +49,10 @@ export async function addProven(
   return user
 }
 
-/**
- * Before `addProven`, outside of its transaction: many deliveries would exceed a statement's time. The
- * endpoints are then disabled.
- */
+/** Before `addProven`, outside of its transaction: many deliveries would exceed a statement's time. */
 export async function thinOut(
   store: Pick<Store, 'endpoints' | 'deliveries'>,
   userId: UserId,
 ): Promise<void> {
-  for (const { id } of await store.endpoints.list(userId)) await store.deliveries.deleteAll(id)
+  for (const { id } of await store.endpoints.list(userId)) await store.deliveries.deleteEnded(id)
 }

@@ -8,7 +8,7 @@ import { type Db, isDue, moment } from '../engine/tables.ts'
 import type { AttemptRow, DeliveryRow, DeliveryStatus, DeliveryStore } from '../ports/deliveries.ts'
 import type { Sealer } from '../seal.ts'
 import { healths, makeClaims } from './claims.ts'
-import { deleteAll } from './delete-all.ts'
+import { deleteEnded } from './ended.ts'
 import { isBeyondMissed, isPending } from './endpoint-rows.ts'
 import { readKeys } from './event-keys.ts'
 import { type EventKey, openResponse } from './event-seal.ts'
@@ -83,7 +83,7 @@ export function makeDeliveryStore(parts: Parts): DeliveryStore {
     },
     shortenWaits: (limits) => shortenDeliveryWaits(parts, limits),
     missLeft: ({ limit }) => parts.write((tx) => missLeft(parts.engine, tx, limit)),
-    deleteAll: (endpointId) => deleteAll(parts, endpointId),
+    deleteEnded: (endpointId, keep) => deleteEnded(db, endpointId, keep),
     async readBacklog(now) {
       const counted = await db
         .selectFrom('deliveries')

@@ -223,9 +223,10 @@ export interface DeliveryStore {
    */
   missLeft(options: { readonly limit: number }): Promise<number>
   /**
-   * Disables the endpoint and deletes its deliveries in batches: before the endpoint is deleted, because one
-   * statement for all may take longer than a statement may. Not inside a transaction.
+   * Deletes deliveries that have ended, except the newest `keep` (5,000) deliveries, in batches: before the
+   * endpoint is deleted, because one statement for all may take longer than a statement may. Not inside a
+   * transaction.
    */
-  deleteAll(endpointId: EndpointId): Promise<void>
+  deleteEnded(endpointId: EndpointId, keep?: number): Promise<void>
   readBacklog(now: Millis): Promise<DeliveryBacklog>
 }

@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type EndpointId, newId } from '#kernel/ids.ts'
+import type { EndpointId } from '#kernel/ids.ts'
 import {
   acceptChunks,
   addEndpoint,
@@ -66,31 +66,19 @@ export function testMissed(store: StoreOf): void {
     const last = await acceptChunks(store(), user.id, connection.id, 1)
     assert.deepEqual(await deliverAll(store(), id), last)
   })
-
-  test('all deliveries of an endpoint are deleted before it, pending or not, and it sends nothing more', async () => {
+  test('ended deliveries are deleted except the newest, and pending ones stay with their order', async () => {
     const { user, connection } = await addLink(store())
-    const [{ id }, other] = [
-      await addEndpoint(store(), user.id),
-      await addEndpoint(store(), user.id),
-    ]
+    const { id } = await addEndpoint(store(), user.id)
     const first = await acceptChunks(store(), user.id, connection.id, 30)
     assert.deepEqual(await deliverAll(store(), id), first)
-    const later = await acceptChunks(store(), user.id, connection.id, many)
-    const claimed = await claimEndpoint(store(), id)
-    const [sent] = await deliveries().listDue(id, { now, limit: 1 })
-    assert.ok(claimed && sent)
-    await deliveries().deleteAll(id)
-    assert.deepEqual(await statuses(id), [])
-    assert.equal((await store().endpoints.find(id))?.health, 'disabled')
-    assert.equal(await recordAs(store(), claimed.lease, sent.id), false)
-    await deliveries().release(claimed.lease, { now, notBefore: 0 })
-    await acceptChunks(store(), user.id, connection.id, 1)
-    assert.deepEqual(await statuses(id), ['missed'])
-    assert.equal((await statuses(other.id)).length, first.length + later.length + 1)
-    // Its owner may enable it, if it was not deleted after all.
-    await store().endpoints.setHealth(id, healthy)
-    const last = await acceptChunks(store(), user.id, connection.id, 2)
-    assert.deepEqual(await deliverAll(store(), id), last)
-    await deliveries().deleteAll(newId<EndpointId>())
+    const later = await acceptChunks(store(), user.id, connection.id, 5)
+    await deliveries().deleteEnded(id, 100)
+    assert.equal((await statuses(id)).length, 35)
+    await deliveries().deleteEnded(id, 10)
+    const kept = [...Array(5).fill('succeeded'), ...Array(5).fill('pending')]
+    assert.deepEqual(await statuses(id), kept)
+    await deliveries().deleteEnded(id, 0)
+    assert.deepEqual(await statuses(id), Array(5).fill('pending'))
+    assert.deepEqual(await deliverAll(store(), id), later)
   })
 }
