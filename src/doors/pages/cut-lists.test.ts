@@ -43,11 +43,19 @@ test('the limits of keys and agents say when they may not be all', () => {
   assert.match(cut, /At most 40 are shown: keys first, then the newest agents/)
 })
 
-test('the attempts of a day are called the newest where not all of them are counted', () => {
+test('the attempts of a day say so where those of older deliveries are not counted, however many there are', () => {
   const attempt = { at: now - 1, isFailed: false, durationMs: 5 }
-  const [whole, cut] = around(deliveriesCounted, (count) =>
-    renderHours(many(count, attempt), { zone: 'UTC', now }),
+  const show = (count: number, isCut: boolean) =>
+    String(renderHours({ attempts: many(count, attempt), isCut }, { zone: 'UTC', now }))
+  assert.equal(deliveriesCounted, 5000)
+  assert.match(show(5200, false), /<figcaption>5,200 attempts in the last 24 hours, 0 failed/)
+  assert.match(
+    show(1, true),
+    /<figcaption>1 attempt in the last 24 hours, counted for the newest 5,000 deliveries alone, 0 failed/,
   )
-  assert.match(whole, /<figcaption>4,999 attempts in the last 24 hours/)
-  assert.match(cut, /<figcaption>The newest 5,000 attempts in the last 24 hours/)
+  assert.equal(renderHours({ attempts: [], isCut: false }, { zone: 'UTC', now }), null)
+  assert.match(
+    show(0, true),
+    /^<p>None of the newest 5,000 deliveries was attempted in the last 24 hours\.<\/p>$/,
+  )
 })

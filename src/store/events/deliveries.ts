@@ -72,14 +72,15 @@ export function makeDeliveryStore(parts: Parts): DeliveryStore {
         .select('id')
         .where('endpoint_id', '=', endpointId)
         .orderBy('position', 'desc')
-        .limit(limit)
+      const older = await newest.limit(1).offset(limit).executeTakeFirst()
       const rows = await db
-        .selectFrom(newest.as('newest'))
+        .selectFrom(newest.limit(limit).as('newest'))
         .innerJoin('attempts', 'attempts.delivery_id', 'newest.id')
         .select(['attempts.at', 'attempts.failure', 'attempts.duration_ms as durationMs'])
         .where(sql<boolean>`attempts.at >= ${moment(since)}`)
         .execute()
-      return rows.map(({ failure, ...row }) => ({ ...row, isFailed: failure !== null }))
+      const attempts = rows.map(({ failure, ...row }) => ({ ...row, isFailed: failure !== null }))
+      return { attempts, isCut: older !== undefined }
     },
     shortenWaits: (limits) => shortenDeliveryWaits(parts, limits),
     missLeft: ({ limit }) => parts.write((tx) => missLeft(parts.engine, tx, limit)),

@@ -180,11 +180,14 @@ export interface DeliveryStore {
   /** Newest first; only those after the position `after`, at most `limit`. */
   list(endpointId: EndpointId, page: DeliveryPage): Promise<readonly DeliveryRow[]>
   find(id: DeliveryId): Promise<DeliveryRow | null>
-  /** The attempts from `since` on, of the endpoint's newest `limit` deliveries; in no order. */
+  /**
+   * The attempts from `since` on, of the endpoint's newest `limit` deliveries; in no order. `isCut`: there
+   * are older deliveries.
+   */
   listAttempts(
     endpointId: EndpointId,
     range: { readonly since: Millis; readonly limit: number },
-  ): Promise<readonly AttemptSeenRow[]>
+  ): Promise<{ readonly attempts: readonly AttemptSeenRow[]; readonly isCut: boolean }>
   /**
    * Creates a due delivery in a lane of its own (`missed` where disabled). Three replays of an event are kept
    * there: the oldest that has ended is deleted. Where three are pending none is created, and the newest of

@@ -32,7 +32,7 @@ export function testAttempts(store: StoreOf): void {
   const demandDue = async (id: EndpointId) =>
     (await deliveries().listDue(id, { now, limit: 1 }))[0] ?? assert.fail('nothing is due')
 
-  test('attempts of an endpoint are listed from a time on, of its newest deliveries, and of no other', async () => {
+  test('attempts of an endpoint are listed from a time on, of its newest deliveries, with whether there are older ones', async () => {
     const [mine, theirs] = [await stage(3), await stage(1)]
     for (const { endpoint } of [theirs, mine]) {
       const { lease } = await demandClaim(endpoint.id)
@@ -47,7 +47,8 @@ export function testAttempts(store: StoreOf): void {
     }
     const list = async (since: number, limit: number) => {
       const found = await deliveries().listAttempts(mine.endpoint.id, { since, limit })
-      return found.map(({ at, isFailed, durationMs }) => [
+      assert.equal(found.isCut, limit < 3)
+      return found.attempts.map(({ at, isFailed, durationMs }) => [
         (at - now) / minute,
         isFailed,
         durationMs,
@@ -60,6 +61,7 @@ export function testAttempts(store: StoreOf): void {
     ])
     assert.deepEqual(await list(now + 3 * minute, 9), [[3, false, 3]])
     assert.deepEqual(await list(now, 1), [[3, false, 3]])
+    assert.equal((await list(now, 3)).length, 3)
   })
 
   test('deliveries are searched by state and time, and one that is missed counts as such', async () => {

@@ -66,7 +66,7 @@ async function countDeliveries(
   endpoint: EndpointRow,
 ): Promise<RiverEnd> {
   const since = clock.now() - days * dayMs
-  const attempts = await store.deliveries.listAttempts(endpoint.id, {
+  const { attempts, isCut } = await store.deliveries.listAttempts(endpoint.id, {
     since,
     limit: mostDeliveries,
   })
@@ -76,7 +76,7 @@ async function countDeliveries(
     path: `/webhooks/${id}`,
     traffic: attempts.length,
     unit: 'delivery',
-    isCut: attempts.length >= mostDeliveries,
+    isCut,
     isTroubled: health !== 'healthy' && disabledReason !== 'owner',
   }
 }

@@ -1,5 +1,5 @@
 /** One endpoint: state, what can be done, deliveries; the questions before a change. Rendering only. */
-import type { AttemptSeenRow, DeliveryRow } from '#store/ports/deliveries.ts'
+import type { DeliveryRow } from '#store/ports/deliveries.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
 import { type Html, html } from '../html.ts'
 import { alertBox, doneBox, hidden, leadingButton } from '../layout.ts'
@@ -7,7 +7,7 @@ import { renderMoment } from '../moments.ts'
 import { renderQuestion } from '../question.ts'
 import { type DeliverySearch, isUntried, renderDeliveries, renderRange } from './deliveries-view.ts'
 import { describeHealth } from './health.ts'
-import { renderHours } from './hours.ts'
+import { type AttemptsShown, renderHours } from './hours.ts'
 import { showEvents, showUrl } from './list-page.ts'
 import { type ReceiverExample, renderReceivers } from './receivers.ts'
 
@@ -30,7 +30,7 @@ export interface EndpointPageOptions {
   /** The path of older deliveries; null: there are none. */
   readonly older: string | null
   /** The attempts of the last 24 hours. */
-  readonly attempts: readonly AttemptSeenRow[]
+  readonly attempts: AttemptsShown
   readonly receivers: readonly ReceiverExample[]
   /** What is wrong with the time that was to be sent again; null: nothing. */
   readonly rangeProblem: string | null

@@ -18,6 +18,12 @@ const height = 60
 const step = 10
 const barWidth = 8
 
+export interface AttemptsShown {
+  readonly attempts: readonly AttemptSeenRow[]
+  /** There are older deliveries, whose attempts are not counted. */
+  readonly isCut: boolean
+}
+
 interface Hour {
   readonly at: number
   readonly attempts: number
@@ -28,16 +34,19 @@ interface Hour {
 }
 
 export function renderHours(
-  attempts: readonly AttemptSeenRow[],
+  { attempts, isCut }: AttemptsShown,
   { zone, now }: { readonly zone: string; readonly now: number },
 ): Html | null {
-  if (attempts.length === 0) return null
+  const newest = `the newest ${toText(deliveriesCounted)} deliveries`
+  if (attempts.length === 0)
+    return isCut
+      ? html`<p>None of ${newest} was attempted in the last ${hoursShown} hours.</p>`
+      : null
   const hours = toHours(attempts, now)
   const most = Math.max(1, ...hours.map((hour) => hour.attempts))
   const failed = attempts.filter(({ isFailed }) => isFailed).length
   const times = toTimes(attempts)
-  const those = attempts.length >= deliveriesCounted ? 'The newest ' : ''
-  const words = `${those}${toText(attempts.length)} ${attempts.length === 1 ? 'attempt' : 'attempts'} in the last ${hoursShown} hours, ${toText(failed)} failed; half of them took at most ${toText(times.median ?? 0)} ms, the slowest ${toText(times.slowest ?? 0)} ms`
+  const words = `${toText(attempts.length)} ${attempts.length === 1 ? 'attempt' : 'attempts'} in the last ${hoursShown} hours${isCut ? `, counted for ${newest} alone` : ''}, ${toText(failed)} failed; half of them took at most ${toText(times.median ?? 0)} ms, the slowest ${toText(times.slowest ?? 0)} ms`
   return html`<figure class="plot">
 <figcaption>${words}.</figcaption>
 ${renderMarked(
