@@ -29,6 +29,41 @@ test('rows without a reference, and rows of another content with the same one, s
   assert.equal((await joinPages(pages)).length, 6)
 })
 
+const pending = {
+  ...row('b'),
+  status: 'PDNG',
+  booking_date: null,
+  transaction_date: '2026-11-20',
+}
+const booked = { ...pending, status: 'BOOK', booking_date: '2026-11-21', note: 'card' }
+
+test('a pending row that a later page repeats as booked is one row, the booked one, and the others are still joined', async () => {
+  for (const status of ['PDNG', 'HOLD']) {
+    const rows = await joinPages([
+      [row('a'), { ...pending, status }],
+      [{ ...booked, transaction_id: 'new' }, row('a'), row('c')],
+    ])
+    assert.deepEqual(rows, [row('a'), { ...booked, transaction_id: 'new' }, row('c')])
+  }
+})
+
+test('a booked row of another day or amount, or without a shared day, is not the pending row of its reference', async () => {
+  const others = [
+    [pending, { ...booked, transaction_date: '2026-10-20' }],
+    [pending, { ...booked, remittance_information: ['Tea'] }],
+    [{ ...pending, transaction_date: null }, booked],
+    [booked, pending],
+    [{ ...booked, note: 'first' }, booked],
+  ]
+  for (const [earlier, later] of others) {
+    const pages = [
+      [row('a'), earlier],
+      [row('a'), later],
+    ]
+    assert.equal((await joinPages(pages)).length, 4)
+  }
+})
+
 test('where a page has one reference twice, references tell no rows apart, and all stay', async () => {
   const pages = [[row('a'), row('b')], [row('b')], [row('mandate'), row('mandate')]]
   assert.equal((await joinPages(pages)).length, 5)
