@@ -15,6 +15,23 @@ test('no file is longer than 400 lines', () => {
   assert.deepEqual(long, [])
 })
 
+test('no function of the product has more than 65 lines, and no comment exempts one', () => {
+  const { linter, overrides } = JSON.parse(readText('biome.json'))
+  const rule = 'noExcessiveLinesPerFunction'
+  const measured = { level: 'error', options: { maxLines: 65 } }
+  assert.deepEqual(linter.rules.complexity[rule], measured)
+  const exempt = [
+    {
+      includes: ['tests/**', '**/*.test.ts'],
+      linter: { rules: { complexity: { [rule]: 'off' } } },
+    },
+  ]
+  assert.deepEqual(overrides, exempt)
+  // A comment may also name all rules, or the group.
+  const exemption = new RegExp(`biome-${'ignore'}\\S* lint(?:/complexity)?(?:/${rule})?(?![/\\w])`)
+  assert.deepEqual(findLines(codeFiles, exemption), [])
+})
+
 test('every file begins with a comment that says what it owns', () => {
   const mute = files
     // A test says what it proves in its titles.
