@@ -35,6 +35,19 @@ test('each action has its sentence', () => {
 })
 
 const otherCases: readonly (readonly [AuditFacts, string])[] = [
+  [{ action: 'account.signed-in', details: { passkey: true } }, 'Signed in with a passkey'],
+  [
+    { action: 'account.sign-in-refused', details: { refused: 'passkey' } },
+    'Gave a passkey that is not right, and was refused',
+  ],
+  [
+    { action: 'account.set-shows-balances', details: { showsBalances: false } },
+    'Chose to see balances after a press',
+  ],
+  [
+    { action: 'programs.revoke', details: { programId: connectionId } },
+    'Ended the access of a program',
+  ],
   [{ action: 'account.end-other-sessions', details: { count: 1 } }, 'Signed out one other browser'],
   [
     { action: 'account.sign-in-refused', details: { refused: 'code' } },
