@@ -256,7 +256,7 @@ export const errorCatalogue = {
     code: 'too_many_consumers',
     message:
       'At most 20 consumers of events per user; remove one on the page /events, or ask by the name of an existing one',
-    when: 'The request names a consumer of events that would be the user’s 21st; those of narrow keys that see the same are counted apart.',
+    when: 'The request names a consumer of events that would be the 21st of those that see the same, or the user’s 101st.',
   },
   webhook_disabled: {
     status: 409,

@@ -37,7 +37,7 @@ export interface SingleUseOptions {
   readonly print: PrintUrl | null
 }
 
-/** Open invitations that a list has at most: its newest. */
+/** A list has at most this many open invitations: the newest ones. */
 export const invitationsListed = 1000
 
 const rules = {

@@ -170,7 +170,7 @@ async function readBank(group: Group): Promise<AccountReading[]> {
     const balance = balances.get(account.id)
     const { currentBalance = null, availableBalance = null } = balance ?? {}
     if (currentBalance === null) {
-      // A balance of which nothing came and one that the institution never tells are alike here.
+      // A balance that could not be read and one that the institution never tells are alike here.
       problems.push({ kind: 'account', account, what: noBalance })
       continue
     }

@@ -45,7 +45,7 @@ const noMails = { reconnectDueAt: null, sealer: makeSealer([new Uint8Array(32)])
 const key = (table: string) => `sqlite_autoindex_${table}_1`
 
 const stage = await openPlanStage()
-after(() => stage?.close())
+after(() => stage.close())
 
 async function addLink(): Promise<{ userId: UserId; connectionId: ConnectionId }> {
   const user = await makeUserStore(stage).create(newUser())

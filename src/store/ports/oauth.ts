@@ -65,7 +65,7 @@ export interface OAuthAgentRow {
   readonly lastUsedAt: Millis | null
 }
 
-/** Connected agents that a list has at most: its newest. */
+/** A list has at most this many connected agents: the newest ones. */
 export const agentsListed = 200
 
 export interface OAuthStore {

@@ -121,7 +121,7 @@ interface MendOptions {
   readonly formToken: string
 }
 
-/** The button that repairs a connection, or who does it. */
+/** The button that repairs a connection, or a sentence that says who repairs it. */
 export function renderReconnect({ row, renewal, formToken }: MendOptions): Html {
   const target = `${pathOf(row)}/reconnect`
   const look = shownStatusOf(row).isBroken ? '' : 'outline secondary'
