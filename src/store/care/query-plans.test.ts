@@ -35,7 +35,7 @@ const plansOf = (work: () => Promise<unknown>) => stage.plansOf(work)
 
 const stage = await openPlanStage()
 ;({ engine, write } = stage)
-after(() => stage?.close())
+after(() => stage.close())
 
 test('the sweep of sessions reads those that have ended, not all', async () => {
   const sessions = makeSessionStore({ engine, write })
