@@ -22,7 +22,7 @@ export interface SavedAttempt extends RecordedState {
   readonly warnings: readonly Warning[]
 }
 
-/** Null: the lease is lost, and nothing was stored. */
+/** Null: the lease is lost or the delivery was deleted, and nothing was stored. */
 export type SaveAttempt = (attempt: AttemptToSave) => Promise<SavedAttempt | null>
 
 type SaveAttemptOptions = Pick<DeliverOptions, 'store' | 'clock' | 'writers'>

@@ -46,7 +46,10 @@ export interface SendResult {
   readonly next: DueDelivery | null
 }
 
-/** Null: the lease is lost, and nothing was stored. @throws the errors of the store. */
+/**
+ * Null: the lease is lost or the delivery was deleted, and nothing was stored.
+ * @throws the errors of the store.
+ */
 export async function sendDelivery(
   options: SendDeliveryOptions,
   claim: Claim,

@@ -62,9 +62,11 @@ const Delivery = z
   .strictObject(delivery)
   .meta({ id: 'Delivery', description: 'One event for one endpoint, with its attempts.' })
 
-const Replayed = z
-  .strictObject({ ...delivery, replayed: z.literal(1) })
-  .meta({ id: 'ReplayedDelivery', description: 'The new delivery.' })
+const Replayed = z.strictObject({ ...delivery, replayed: z.literal(1) }).meta({
+  id: 'ReplayedDelivery',
+  description:
+    'The new delivery; where three replays of its event are pending, the newest of them.',
+})
 
 const changes = ['webhook_not_found'] as const
 
