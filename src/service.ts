@@ -97,6 +97,10 @@ async function start(running: Running): Promise<void> {
     tracing: running.tracing,
     checkReplies: false,
     checkCode: makeCodeCheck(clock),
+    onUnusable(error) {
+      log.fatal({ err: error }, 'the process cannot go on with its settings: it drains and exits')
+      stopOnFailure(running)
+    },
     ...(made === null
       ? {}
       : {

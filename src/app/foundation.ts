@@ -85,6 +85,7 @@ export async function openFoundation(
     encryptionKeys,
     encryptionKeysIn: options.secrets.encryptionKeysIn,
     log: reports.store,
+    ...(options.onUnusable === undefined ? {} : { onLackingKey: options.onUnusable }),
     clock,
     ...(config.smtpUrl === null ? {} : { reconnectDueAt }),
   })

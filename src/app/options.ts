@@ -29,6 +29,8 @@ export interface AppOptions {
   readonly checkReplies: boolean
   /** Throws when code that is loaded late is no longer this process's own; absent: it is not looked at. */
   readonly checkCode?: () => void
+  /** Called once when this process can no longer work with its settings: its caller drains and ends it. */
+  readonly onUnusable?: (error: Error) => void
   /** For tests: replaces the adapters that `access` would open. */
   readonly adapters?: Adapters
   /** Further paths of the admin API: in sandbox mode those of the sandbox commands. */

@@ -6,6 +6,7 @@ import { type Clock, systemClock } from '#kernel/time.ts'
 import { checkIdentity, type Keys, type StoreMode } from './care/identity.ts'
 import { makeInspector } from './care/inspector.ts'
 import { reseal } from './care/reseal.ts'
+import { explainUnlistedKeys } from './care/unlisted-keys.ts'
 import { makeAccountStore } from './connections/accounts.ts'
 import { makeConnectionEventStore } from './connections/connection-events.ts'
 import { makeConnectionStore } from './connections/connections.ts'
@@ -41,7 +42,7 @@ import { makeUsageStore } from './people/usage.ts'
 import { makeUserStore } from './people/users.ts'
 import type { ReconnectDueAt } from './ports/mails.ts'
 import type { Store, StoreRows } from './ports/store.ts'
-import { makeSealer } from './seal.ts'
+import { makeSealer, type Sealer } from './seal.ts'
 import { makeLedgerStore } from './syncs/ledgers.ts'
 import { spreadSyncs } from './syncs/spread-syncs.ts'
 import { makeSyncStore } from './syncs/syncs.ts'
@@ -57,6 +58,8 @@ export interface OpenStoreOptions {
   /** Where the operator keeps the keys, for messages; `ENCRYPTION_KEY` when absent. */
   readonly encryptionKeysIn?: string
   readonly log?: StoreLog
+  /** Called once when other processes seal with a key that is not listed here: this one has to end. */
+  readonly onLackingKey?: (error: StoreOpenError) => void
   /** For due times that no caller gives (syncs, mails about connections); the system's when absent. */
   readonly clock?: Clock
   /** Absent: there is no mail server, and no mail is queued. */
@@ -68,8 +71,8 @@ export interface OpenStoreOptions {
  * @throws StoreOpenError with a `reason` and a one-line message. Nothing stays open then.
  */
 export async function openStore(options: OpenStoreOptions): Promise<Store> {
-  const sealer = makeSealer(options.encryptionKeys)
-  const keys = { sealer, keysIn: options.encryptionKeysIn ?? 'ENCRYPTION_KEY' }
+  const listed = makeSealer(options.encryptionKeys)
+  const keys = { sealer: listed, keysIn: options.encryptionKeysIn ?? 'ENCRYPTION_KEY' }
   const log = options.log ?? (() => {})
   const clock = options.clock ?? systemClock
   const feeds: Feeds = {
@@ -88,9 +91,14 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
       work: feeds.work.emit,
       arrival: feeds.arrivals.emit,
     })
-    const { reconnectDueAt = null } = options
+    const { reconnectDueAt = null, onLackingKey = () => {} } = options
+    const { keysIn } = keys
+    const sealer = makeSealer(
+      options.encryptionKeys,
+      explainUnlistedKeys({ places: engine, keysIn, log, onLacking: onLackingKey }),
+    )
     const mails = { reconnectDueAt, sealer, now: () => clock.now() }
-    return makeStore(engine, feeds, mails, log)
+    return makeStore(engine, feeds, mails, { log, listed })
   } catch (error) {
     await engine.close()
     throw toOpenError(error, options)
@@ -147,13 +155,19 @@ async function prepareSchema(
     })
 }
 
-function makeStore(engine: Engine, feeds: Feeds, mails: MailQueue, log: StoreLog): Store {
+interface Care {
+  readonly log: StoreLog
+  /** Knows the listed keys alone: for what the key column of a row is known of. */
+  readonly listed: Sealer
+}
+
+function makeStore(engine: Engine, feeds: Feeds, mails: MailQueue, { log, listed }: Care): Store {
   const { db } = engine
   const { sealer } = mails
   const write = makeWrite(engine, feeds)
   const opened = makeOpenedEndpoints(sealer)
   const closing = new AbortController()
-  const resealed = reseal(engine, { sealer, log, signal: closing.signal }).catch(
+  const resealed = reseal(engine, { sealer: listed, log, signal: closing.signal }).catch(
     (error: unknown) => {
       // The rows stay readable under their older key, and the next start tries again.
       log({ level: 'error', message: 'sealing under the first key stopped', error })

@@ -16,7 +16,10 @@ export interface Sealer {
    * At most 2^32 seals per key and purpose are safe with random nonces (NIST SP 800-38D §8.3).
    */
   seal(purpose: string, aad: string, plaintext: Uint8Array): Uint8Array
-  /** @throws SealError for an unlisted key, another purpose or `aad`, or changed bytes. */
+  /**
+   * @throws SealError for an unlisted key, another purpose or `aad`, or changed bytes. The store's own sealer
+   * throws StoreUnavailableError for an unlisted key that may be another process's.
+   */
   open(purpose: string, aad: string, sealed: Uint8Array): Uint8Array
   /** The fingerprint of the key that sealed a ciphertext. */
   keyOf(sealed: Uint8Array): string
@@ -27,6 +30,9 @@ export interface Sealer {
   /** Derives from every key in order, for values that were signed before a rotation. */
   deriveAll(purpose: string): readonly Uint8Array[]
 }
+
+/** What `open` throws for a key that is not listed; null: a `SealError`. `fingerprint` is that of the key. */
+export type ExplainUnlisted = (fingerprint: string, purpose: string) => Error | null
 
 /** A ciphertext does not open. The message names the purpose and the key's fingerprint, never content. */
 export class SealError extends Error {
@@ -51,7 +57,10 @@ interface Key {
  * Makes the sealer of `ENCRYPTION_KEY`: keys of 32 bytes, the first encrypts, all decrypt.
  * @throws RangeError when the list is empty or a key has another length.
  */
-export function makeSealer(keys: readonly Uint8Array[]): Sealer {
+export function makeSealer(
+  keys: readonly Uint8Array[],
+  explainUnlisted: ExplainUnlisted = () => null,
+): Sealer {
   const made = keys.map(makeKey)
   const [first] = made
   if (first === undefined) throw new RangeError('at least one encryption key is needed')
@@ -64,7 +73,10 @@ export function makeSealer(keys: readonly Uint8Array[]): Sealer {
       const fingerprint = keyOf(sealed)
       const key = byFingerprint.get(fingerprint)
       if (key === undefined)
-        throw new SealError(`no listed key opens this ${purpose}: it needs ${fingerprint}`)
+        throw (
+          explainUnlisted(fingerprint, purpose) ??
+          new SealError(`no listed key opens this ${purpose}: it needs ${fingerprint}`)
+        )
       return openWith(key, purpose, aad, sealed)
     },
     keyOf,

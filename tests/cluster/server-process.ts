@@ -29,9 +29,13 @@ export interface ServerProcess {
   admin(method: Method, path: string, body?: unknown): Promise<Answer>
   /** The same, whatever the answer is. */
   askAdmin(method: Method, path: string, body?: unknown): Promise<Answer>
+  /** The text of `/metrics`. */
+  readMetrics(): Promise<string>
   isReady(): Promise<boolean>
   /** What `/readyz` says. */
   askReadiness(): Promise<Answer>
+  /** How it ends, whatever ends it: the exit code, or null for a signal. */
+  readonly ended: Promise<number | null>
   /** Resolves with how it ended: the exit code, or null when a signal ended it. */
   stop(signal: 'SIGTERM' | 'SIGKILL'): Promise<number | null>
 }
@@ -94,6 +98,7 @@ export async function startServerProcess(
 
   return {
     pid: child.pid ?? 0,
+    ended,
     baseUrl: addresses.base,
     output,
     get: (path, key) =>
@@ -105,6 +110,12 @@ export async function startServerProcess(
       const answer = await askAdmin(method, path, body)
       if (answer.status >= 300) throw new Error(`${method} ${path}: ${answer.text}`)
       return answer
+    },
+    async readMetrics() {
+      const headers = { authorization: `Bearer ${adminToken}` }
+      const signal = AbortSignal.timeout(answerDeadlineMs)
+      const { body } = await request(`${addresses.admin}/metrics`, { headers, signal })
+      return body.text()
     },
     askReadiness: () => ask(`${addresses.admin}/readyz`, {}),
     isReady: async () => (await ask(`${addresses.admin}/readyz`, {})).status === 200,

@@ -47,11 +47,14 @@ async function resealTable(
   options: ResealOptions,
 ): Promise<number> {
   let count = 0
-  for (const key of await listAgedKeys(places, table, options.sealer))
+  for (const key of await listAgedKeys(places, table, options.sealer)) {
+    // Another process seals with it. Only that one can seal these rows again.
+    if (!options.sealer.knows(key)) continue
     for await (const row of walk(places, table, key, options)) {
       await tryReseal(row, table, options.log)
       count += 1
     }
+  }
   return count
 }
 

@@ -21,7 +21,13 @@ export type StoreOf = () => Store
 export type OpenAs = Partial<
   Pick<
     OpenStoreOptions,
-    'mode' | 'encryptionKeys' | 'encryptionKeysIn' | 'log' | 'clock' | 'reconnectDueAt'
+    | 'mode'
+    | 'encryptionKeys'
+    | 'encryptionKeysIn'
+    | 'log'
+    | 'clock'
+    | 'reconnectDueAt'
+    | 'onLackingKey'
   >
 >
 

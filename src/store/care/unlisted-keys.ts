@@ -1,0 +1,79 @@
+/**
+ * A ciphertext may name a key that this process does not list. Either its bytes are damaged, or another
+ * process seals with a key that `ENCRYPTION_KEY` of this one lacks. The key columns of the tables tell which:
+ * a key that a row names there is in use. Until they were read, and for good when it is in use, the value
+ * counts as unavailable, never as damaged: what is damaged is deleted, given up or linked again.
+ */
+import { minuteMs } from '#kernel/time.ts'
+import { StoreOpenError, StoreUnavailableError } from '../failure.ts'
+import type { StoreLog } from '../log.ts'
+import type { ExplainUnlisted } from '../seal.ts'
+import { listKeys, type SealedStore, sealedTables } from './sealed-tables.ts'
+
+export interface UnlistedKeyOptions {
+  readonly places: SealedStore
+  /** Where the operator keeps the keys, for messages. */
+  readonly keysIn: string
+  readonly log: StoreLog
+  /** Called once: another process seals with a key that this one lacks, so this one has to end. */
+  readonly onLacking: (error: StoreOpenError) => void
+  /** Monotonic milliseconds. */
+  readonly elapsed?: () => number
+}
+
+/** The tables are read again when what they said is older: a row that used the key may have been deleted. */
+const trustMs = minuteMs
+/** Damaged bytes may name any key. */
+const maxKnown = 1000
+
+/** What the opening of a value that names an unlisted key throws; null: the value is damaged. */
+export function explainUnlistedKeys(options: UnlistedKeyOptions): ExplainUnlisted {
+  const { places, keysIn, log, onLacking, elapsed = () => performance.now() } = options
+  const damagedAt = new Map<string, number>()
+  let looking = false
+  let lacking = false
+
+  async function isInUse(fingerprint: string): Promise<boolean> {
+    for (const table of sealedTables)
+      if ((await listKeys(places, table)).includes(fingerprint)) return true
+    return false
+  }
+  async function look(fingerprint: string): Promise<void> {
+    // One at a time: who meets another key meanwhile tries again, and asks for that one then.
+    if (looking) return
+    looking = true
+    const at = elapsed()
+    try {
+      if (await isInUse(fingerprint)) {
+        lacking = true
+        onLacking(lacks(keysIn, fingerprint))
+        return
+      }
+      if (damagedAt.size >= maxKnown) damagedAt.clear()
+      damagedAt.set(fingerprint, at)
+    } catch (error) {
+      log({ level: 'error', message: 'the keys in use could not be read', error })
+    } finally {
+      looking = false
+    }
+  }
+  return (fingerprint, purpose) => {
+    const at = damagedAt.get(fingerprint)
+    if (!lacking && (at === undefined || elapsed() - at > trustMs)) void look(fingerprint)
+    if (!lacking && at !== undefined) return null
+    return new StoreUnavailableError(
+      `a sealed value (${purpose}) needs the key ${fingerprint}, which this process does not list`,
+      { remedy },
+    )
+  }
+}
+
+const remedy =
+  'Give every process the same list of keys, those that other processes use included, and start this one again (docs/operations/install.md, The encryption key)'
+
+function lacks(keysIn: string, fingerprint: string): StoreOpenError {
+  return new StoreOpenError(
+    'wrong_key',
+    `${keysIn} of this process lacks the key ${fingerprint}, with which another process seals. ${remedy}`,
+  )
+}
