@@ -135,13 +135,14 @@ async function append(reading: Reading, read: ReadPage): Promise<void> {
   const isAnnounced = list.pages.length > 0 && page.next === null && source.reader.overlap === 0
   if (isAnnounced && page.ownRows === 0) await confirmEnd()
   const taken = takePage(source, snapshot, read)
-  const hasFirst = list.rows.length + taken.places.length > 0
-  const isMissing = !hasFirst && (firsts?.[list.index] ?? 'none') !== 'none'
+  const count = list.rows.length + taken.places.length
+  const isMissing = count === 0 && (firsts?.[list.index] ?? 'none') !== 'none'
   // A walk that begins does not look for its first row on later pages.
   if (isMissing && (taken.next === null || offset === 0)) {
     throw new Trouble('changed', 'the first row is not there any more', generation)
   }
   snapshot.append(list, taken)
+  if (list.rows.length < count) page.noteRepeated?.()
   await take(taken, page, list)
   // The page was parsed and counted in this turn of the event loop.
   await nextTurn()

@@ -333,3 +333,13 @@ test('a process that is never first to save fails after a bounded number of atte
   )
   assert.equal(saves, 9)
 })
+
+test('R23: a page with rows that came before is asked to report those that differ, and no other page is', async () => {
+  const { world, rows } = makeWorld(12)
+  const stage = makeStage(world)
+  await stage.ids(stage.open(), 0, 20)
+  assert.equal(world.repeatedPages, 0)
+  rows.splice(6, 0, { id: 'r 5', time: -5, foreign: false })
+  assert.deepEqual(await stage.ids(stage.open(), 0, 20), idsOf(0, 12))
+  assert.equal(world.repeatedPages, 1)
+})

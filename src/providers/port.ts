@@ -286,6 +286,8 @@ export interface RowPage<Row> {
   /** Null for rows that are not wanted: pending, or of an account that was not requested. */
   head(index: number): RowHead | null
   map(index: number): Row
+  /** Called where rows of the page came before: reports those of one id that differ (reading R23). */
+  noteRepeated?(): void
 }
 
 /** Reads pages of rows. `cursor` null is the first page. */

@@ -5,6 +5,7 @@ import { makeTradeQuery } from '#tests/support/trade-query.ts'
 import type { AkahuClient } from './akahu/client.ts'
 import { makeTransactionReader as makeAkahuReader } from './akahu/reader.ts'
 import { openTransactionPage } from './fiskil/reader.ts'
+import type { RowPage } from './port.ts'
 import { noteRepeatedIds } from './repeated-ids.ts'
 import { makeTradeReader } from './snaptrade/reader.ts'
 import type { UpClient } from './up/client.ts'
@@ -16,17 +17,19 @@ const notUsed = () => {
 }
 
 /** Opens a page of these two rows, each of which has the id `a`. */
-const openers: Readonly<Record<string, (notes: string[], texts: readonly string[]) => void>> = {
+const openers: Readonly<
+  Record<string, (notes: string[], texts: readonly string[]) => RowPage<unknown>>
+> = {
   akahu(notes, texts) {
     const items = texts.map((text) => ({ _id: 'a', _account: 'acc-1', description: text }))
     const reader = makeAkahuReader({ asUser: notUsed } as unknown as AkahuClient, add(notes))
-    reader.open(query, null, toBody({ success: true, items }))
+    return reader.open(query, null, toBody({ success: true, items }))
   },
   fiskil(notes, texts) {
     const own = { arrangement_id: 'c-1', account_id: 'acc-1', status: 'POSTED' }
     const transactions = texts.map((text) => ({ ...own, fiskil_id: 'a', description: text }))
     const base = new URL('https://fiskil.example')
-    openTransactionPage({
+    return openTransactionPage({
       query,
       cursor: null,
       body: toBody({ transactions }),
@@ -36,7 +39,7 @@ const openers: Readonly<Record<string, (notes: string[], texts: readonly string[
   },
   snaptrade(notes, texts) {
     const data = texts.map((text) => ({ id: 'a', description: text }))
-    makeTradeReader({ fetchPage: notUsed, onOddity: add(notes) }).open(
+    return makeTradeReader({ fetchPage: notUsed, onOddity: add(notes) }).open(
       query,
       null,
       toBody({ data }),
@@ -48,7 +51,7 @@ const openers: Readonly<Record<string, (notes: string[], texts: readonly string[
       return { id: 'a', attributes: { status: 'SETTLED', description }, relationships }
     })
     const reader = makeUpReader({ get: notUsed } as unknown as UpClient, add(notes))
-    reader.open(query, null, toBody({ data, links: { next: null } }))
+    return reader.open(query, null, toBody({ data, links: { next: null } }))
   },
 }
 
@@ -58,9 +61,9 @@ const toBody = (value: unknown) => Buffer.from(JSON.stringify(value))
 for (const [provider, open] of Object.entries(openers)) {
   test(`R23: two rows of ${provider} with one id that differ are reported, one that is sent twice is not`, () => {
     const notes: string[] = []
-    open(notes, ['coffee', 'coffee'])
+    open(notes, ['coffee', 'coffee']).noteRepeated?.()
     assert.deepEqual(notes, [])
-    open(notes, ['coffee', 'tea'])
+    open(notes, ['coffee', 'tea']).noteRepeated?.()
     assert.deepEqual(notes, ['two rows have one id'])
   })
 }

@@ -37,6 +37,8 @@ export interface PagedWorld {
   isBlank: boolean
   /** How many pages were read while it did. */
   blankPages: number
+  /** How many pages were asked to report rows that came before. */
+  repeatedPages: number
   /** What `map` throws of a row; null: it can be read. */
   toFlaw: (row: PagedRow) => Error | null
 }
@@ -88,6 +90,7 @@ export function makePagedWorld(options: {
     wait: async () => undefined,
     isBlank: false,
     blankPages: 0,
+    repeatedPages: 0,
     toFlaw: () => null,
     reader: null as never,
   }
@@ -151,6 +154,9 @@ export function makePagedWorld(options: {
         const flaw = world.toFlaw(at(index))
         if (flaw !== null) throw flaw
         return at(index)
+      },
+      noteRepeated() {
+        world.repeatedPages += 1
       },
     }
   }

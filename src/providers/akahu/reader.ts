@@ -127,7 +127,6 @@ export function readNext(cursor: unknown): string | null {
 function openPage(query: RowsQuery, place: Place, body: Uint8Array, note: Note): TransactionPage {
   const envelope = readEnvelope(body, parseRows)
   const { rows } = envelope
-  noteRepeatedIds(rows, '_id', note)
   const next = readNext(envelope.cursor)
   const accounts = new Map<unknown, AccountRef>(
     query.accounts.map((account) => [account.upstreamId, account]),
@@ -172,6 +171,7 @@ function openPage(query: RowsQuery, place: Place, body: Uint8Array, note: Note):
     body,
     head,
     map: (index) => toTransaction(exactRow(index), wanted(index), readDate, note),
+    noteRepeated: () => noteRepeatedIds(rows, '_id', note),
     details: (index) => toDetails(rowAt(rows, index), wanted(index)),
     settling: (index) => toSettling(rowAt(rows, index), readDate),
   }

@@ -41,8 +41,6 @@ export function openTransactionPage(source: PageSource): TransactionPage {
   const rows = page.rows.map(toRow)
   const arrangement = query.connection.upstreamId
   const own = rows.filter((row) => row.arrangement_id === arrangement)
-  const posted = own.filter(({ status }) => status === 'POSTED')
-  noteRepeatedIds(posted, 'fiskil_id', source.odd)
   const accounts = new Map<unknown, AccountRef>()
   for (const account of query.accounts) accounts.set(account.upstreamId, account)
 
@@ -82,6 +80,10 @@ export function openTransactionPage(source: PageSource): TransactionPage {
       const { row, account } = wanted(index)
       const exact = typeof row.amount === 'number' ? exactRow(index) : row
       return toTransaction(exact, index, { account, query, odd: source.odd })
+    },
+    noteRepeated() {
+      const posted = own.filter(({ status }) => status === 'POSTED')
+      noteRepeatedIds(posted, 'fiskil_id', source.odd)
     },
     details(index) {
       const { row, account } = wanted(index)

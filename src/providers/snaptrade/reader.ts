@@ -95,7 +95,6 @@ function openPage(
   const account = theAccount(query)
   const parseTime: ParseTime = (text) => parseTradeTime(text, query.zone)
   const { rows, envelope } = readRows(body, 'data')
-  noteRepeatedIds(rows, 'id', onOddity)
   const { length } = rows
   const { next, ahead, total } = readPaging(envelope, offset, length)
   const row = (index: number) => readActivity(rows[index])
@@ -115,6 +114,7 @@ function openPage(
       readId(parsed)
       return toTrade(parsed, { account, parseTime, onOddity })
     },
+    noteRepeated: () => noteRepeatedIds(rows, 'id', onOddity),
     tradeKey: (index) => toTradeKey(row(index), parseTime),
   }
 }

@@ -109,7 +109,6 @@ interface Entry {
 
 function openPage(query: RowsQuery, place: Place, body: Uint8Array, note: Note): TransactionPage {
   const page = readListPage(body, parseRows)
-  noteRepeatedIds(page.rows, 'id', note)
   if (page.next !== null && page.next === place.after) {
     throw malformed('the next page of transactions is this page')
   }
@@ -161,6 +160,7 @@ function openPage(query: RowsQuery, place: Place, body: Uint8Array, note: Note):
       const { row, isCashback } = wanted(index)
       return isCashback ? toCashbackDetails(row) : toDetails(row)
     },
+    noteRepeated: () => noteRepeatedIds(page.rows, 'id', note),
     settling(index) {
       const { row, isCashback } = wanted(index)
       return toSettling(row, query.zone, isCashback)
