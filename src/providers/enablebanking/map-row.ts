@@ -2,8 +2,8 @@
 import type { Transaction } from '#contract/resources.ts'
 import { isNegative } from '#kernel/decimal.ts'
 import type { UserId } from '#kernel/ids.ts'
-import { getZone, type Micros } from '#kernel/time.ts'
-import { timeOfDay } from '../day-time.ts'
+import type { Micros } from '#kernel/time.ts'
+import { earliestZone, timeOfDay } from '../day-time.ts'
 import { categoryOfMerchant } from '../merchant-category.ts'
 import type { AccountRef, RowsQuery, TransactionDetails } from '../port.ts'
 import { toOtherCurrency } from '../row-currency.ts'
@@ -16,10 +16,9 @@ import { type AnyRow, isReadable, type KeptRow } from './rows.ts'
 export const keyOf = ({ ordinal, content }: KeptRow, { id }: AccountRef): string =>
   keyContent(id, content, ordinal)
 
-const utc = getZone('UTC')
-
 /** The time by which a row is in a window or not (reading R16a): banks tell days alone. */
-export const timeOf = ({ day }: KeptRow, query: RowsQuery): Micros => timeOfDay(day, utc, query)
+export const timeOf = ({ day }: KeptRow, query: RowsQuery): Micros =>
+  timeOfDay(day, earliestZone, query)
 
 export function toTransaction(row: KeptRow, account: AccountRef, userId: UserId): Transaction {
   const id = toTransactionId('enablebanking', userId, keyOf(row, account))

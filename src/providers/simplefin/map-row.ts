@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Transaction } from '#contract/resources.ts'
 import { type Decimal, isNegative, parseDecimal } from '#kernel/decimal.ts'
 import { getZone, type Micros, toIso, toMicros, type Zone } from '#kernel/time.ts'
-import { timeOfDay, timeOfInstant } from '../day-time.ts'
+import { earliestZone, timeOfDay } from '../day-time.ts'
 import { categoryOfMerchant } from '../merchant-category.ts'
 import type { AccountRef, RowsQuery, TransactionDetails } from '../port.ts'
 import {
@@ -86,8 +86,9 @@ function readAmount({ amount }: WireRow): Decimal {
 
 /** The time by which a row is in a window or not (readings R16, R16a). */
 export function timeOf({ posted }: Pick<WireRow, 'posted'>, query: RowsQuery): Micros {
-  if (isDayStamp(posted)) return timeOfDay(utcDay(posted), utc, query)
-  return timeOfInstant(toMicros(posted * 1000), utc, query.window)
+  return isDayStamp(posted)
+    ? timeOfDay(utcDay(posted), earliestZone, query)
+    : toMicros(posted * 1000)
 }
 
 /** @throws UpstreamError `malformed` (reading R23). */

@@ -1,7 +1,7 @@
 /** Rows and balances of banks at Enable Banking: identity by content, signs, dates, pages (reading R37). */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { toMicros } from '#kernel/time.ts'
+import { getZone, toMicros } from '#kernel/time.ts'
 import type { BankRow } from '#sandbox/enablebanking/people.ts'
 import {
   accountOf,
@@ -208,6 +208,28 @@ test('only booked rows are shown; a pending one proves that the consent is alive
     ground.server.requests.at(-1)?.query ?? [],
   )
   assert.equal(asked, undefined)
+})
+
+test('R16a: without to, a booked or pending row of today is there from the first minute of its day, wherever that is', async () => {
+  await using ground = await makeGround()
+  const days = ['2026-11-20', '2026-11-19', '2026-11-18']
+  const held = row({ bookedAt: noon('2026-11-19'), settlesAt: Number.MAX_SAFE_INTEGER })
+  plant(ground, [...days.map((day) => row({ bookedAt: noon(day) })), held])
+  // Half past midnight in Helsinki; in Auckland it is noon.
+  const to = toMicros(Date.parse('2026-11-18T22:30:00Z'))
+  const window = { from: null, to, isOpen: true }
+  const open = await queryFor(ground, await adopt(ground, 'twins'), { window })
+  const { pending } = ground.adapter
+  assert.ok(typeof pending === 'function')
+  for (const zone of ['Pacific/Auckland', 'Europe/Helsinki', 'Pacific/Pago_Pago'].map(getZone)) {
+    const query = { ...open, zone }
+    const { rows } = await walk(ground.adapter, query)
+    const shown = rows.map(({ date }) => date)
+    assert.deepEqual(shown, ['2026-11-19', '2026-11-18'], zone.id)
+    const reading = await pending(query, call)
+    const times = reading.rows.map(({ time }) => time !== null && time <= to)
+    assert.deepEqual(times, [true], zone.id)
+  }
 })
 
 test('an empty page with a key is not the end, and the other parameters are repeated with it', async () => {
