@@ -7,7 +7,7 @@
 import type { UserActions } from '#auth/actions.ts'
 import type { Connections } from '#connections/connections.ts'
 import type { Origins } from '#contract/origins.ts'
-import { readOpenFiles, toConnectionLimits } from '#doors/connection-limits.ts'
+import { readConnectionLimits } from '#doors/connection-limits.ts'
 import { listenerTimes, makeListener } from '#doors/listener.ts'
 import type { Kv } from '#fast/port.ts'
 import { startPeriodic } from '#jobs/periodic.ts'
@@ -58,7 +58,7 @@ export async function openApp(options: AppOptions): Promise<App> {
   const parts = { ...foundation, syncs }
   const serving = config.role === 'worker' ? null : await openServing(parts)
   let draining = false
-  const adminListener = makeListener(listenerTimes, toConnectionLimits(readOpenFiles()).admin)
+  const adminListener = makeListener(listenerTimes, readConnectionLimits().admin)
   const admin = assembleAdmin(
     { ...parts, adminListener, settleUsage: serving?.settleUsage ?? null },
     () => draining,

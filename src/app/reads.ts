@@ -3,7 +3,7 @@
  * The caller closes it before the store.
  */
 import type { TokenReader } from '#auth/oauth/port.ts'
-import { readOpenFiles, toConnectionLimits } from '#doors/connection-limits.ts'
+import { readConnectionLimits } from '#doors/connection-limits.ts'
 import { makeRestLane } from '#doors/rest/lane.ts'
 import type { StaticPage } from '#doors/rest/reply.ts'
 import { makeAdmission, makeGoodTokens } from '#gate/admit.ts'
@@ -28,7 +28,7 @@ interface ReadsOptions extends AssemblyOptions {
 const waitingShare = 0.8
 
 function openFollower({ store, clock, sealer }: ReadsOptions) {
-  const { public: connections } = toConnectionLimits(readOpenFiles())
+  const { public: connections } = readConnectionLimits()
   return makeEventFollower({
     store,
     clock,

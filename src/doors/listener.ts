@@ -8,7 +8,7 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { createServer } from '#kernel/node-http.ts'
 import { announcesTooMuch } from './body-limits.ts'
-import { type ConnectionLimits, readOpenFiles, toConnectionLimits } from './connection-limits.ts'
+import { type ConnectionLimits, readConnectionLimits } from './connection-limits.ts'
 import { type Intake, makeIntake, type Share } from './intake.ts'
 import {
   expectAnswer,
@@ -24,10 +24,10 @@ import { BodiesInFlight, hasBody, ReceivedBody, type ReceiveOptions } from './re
 import {
   answerTunnel,
   answerUnparsed,
-  hasProperHost,
+  mostFields,
   offersUpgrade,
   type ParseError,
-  refuseHost,
+  refuseHead,
   toOriginForm,
 } from './unparsed-requests.ts'
 import { askBeforeEach, countReads, discard } from './unparsed-rest.ts'
@@ -72,7 +72,7 @@ export interface Listener {
 
 export function makeListener(
   times: ListenerTimes = listenerTimes,
-  limits: ConnectionLimits = toConnectionLimits(readOpenFiles()).public,
+  limits: ConnectionLimits = readConnectionLimits().public,
 ): Listener {
   const open: Connections['open'] = new Map()
   const connections: Connections = {
@@ -122,11 +122,9 @@ function makeServer(connections: Connections, handler: RequestHandler): Server {
   const { times } = connections
   const answer = (request: IncomingMessage, response: ServerResponse) => {
     const connection = begin(connections, request, response)
-    if (hasProperHost(request)) {
+    if (!refuseHead(request, response)) {
       request.url = toOriginForm(request.url ?? '/')
       handler(request, response)
-    } else {
-      refuseHost(response)
     }
     // Complete, but behind another one: it is written when that one is.
     const isBehind = response.socket === null && !response.closed
@@ -141,7 +139,7 @@ function makeServer(connections: Connections, handler: RequestHandler): Server {
       requestTimeout: times.requestMs,
       keepAliveTimeout: times.keepAliveMs,
       connectionsCheckingInterval: times.checkMs,
-      // `hasProperHost` checks the header, so that the refusal is the error envelope.
+      // `refuseHead` checks the header, so that the refusal is the error envelope.
       requireHostHeader: false,
       // A request without a body is complete at once: its stream has ended before the handler sees it, and
       // emits nothing.
@@ -152,6 +150,8 @@ function makeServer(connections: Connections, handler: RequestHandler): Server {
     },
     answer,
   )
+  // What comes behind is not kept. One more than is accepted, so that `refuseHead` sees that there are more.
+  server.maxHeadersCount = mostFields + 1
   server.on('connection', (socket) => add(connections, socket))
   limitSilence(connections, server)
   // RFC 9110 §10.1.1: an unknown expectation may be ignored.

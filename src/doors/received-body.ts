@@ -17,7 +17,15 @@ const bytesPerPart = 64
  * What may arrive for one body, chunk sizes, extensions and trailers included, as a multiple of its limit.
  */
 const mostRaw = 2
-/** The bound of all bodies being received. Above this, the one begun first ends with its connection. */
+/**
+ * A request with its response, and a field of its head beside the text. A body from which nothing came yet
+ * keeps them as long as one of which most is there.
+ */
+const [bytesPerRequest, bytesPerField] = [4096, 100]
+/**
+ * The bound of all bodies being received, with their heads. Above this, the one begun first ends with its
+ * connection.
+ */
 const mostHeld = 32 * 1024 * 1024
 
 /** The bodies of one listener that are being received. */
@@ -67,6 +75,8 @@ export class ReceivedBody {
   isTooLarge = false
   readonly #receiver: ReceiveOptions
   readonly #pushOn: IncomingMessage['push']
+  /** Memory of the request without its body. */
+  readonly #headBytes: number
   /** Null before the first part. */
   #body: GatheredBytes | null = null
   #parts = 0
@@ -83,11 +93,13 @@ export class ReceivedBody {
     // requests: most have no body, and making each of them would take longer.
     request.push = (part: Uint8Array | null) => this.#push(part)
     received.set(request, this)
+    this.#headBytes = sizeOfHead(request)
+    receiver.bodies.add(this, this.#headBytes)
   }
 
-  /** Memory of the body. */
+  /** Memory of the body and of the request that it belongs to. */
   get held(): number {
-    return this.#body?.held ?? 0
+    return this.#headBytes + (this.#body?.held ?? 0)
   }
 
   #push(part: Uint8Array | null): boolean {
@@ -96,8 +108,8 @@ export class ReceivedBody {
       // Not the stream but these bounds hold the sender back.
       return true
     }
+    this.#receiver.bodies.remove(this)
     if (this.#body !== null && !this.isTooLarge) {
-      this.#receiver.bodies.remove(this)
       this.#pushOn.call(this.request, this.#body.take())
     }
     return this.#pushOn.call(this.request, null)
@@ -141,4 +153,10 @@ export class ReceivedBody {
     if (isTooMuch) this.#refuse()
     else if (this.#body.held > held) bodies.add(this, this.#body.held - held)
   }
+}
+
+function sizeOfHead({ rawHeaders, url = '' }: IncomingMessage): number {
+  let bytes = bytesPerRequest + url.length
+  for (const text of rawHeaders) bytes += text.length + bytesPerField / 2
+  return bytes
 }

@@ -36,14 +36,15 @@ export function answerTunnel(socket: Duplex): void {
   end(socket, '404 Not Found', JSON.stringify(toEnvelope(apiError('not_found'))), 'BYPASS')
 }
 
+/** Fields of a head. Each costs a hundred bytes beside its text; browsers and proxies send a few dozen. */
+export const mostFields = 100
+
+const tooLarge = { status: 431, reason: 'Request Header Fields Too Large' }
+
 function explain(code: string | undefined) {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
-      return {
-        status: 431,
-        reason: 'Request Header Fields Too Large',
-        message: 'Request line and headers over 16 KiB',
-      }
+      return { ...tooLarge, message: 'Request line and headers over 16 KiB' }
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return { status: 408, reason: 'Request Timeout', message: 'The request arrived too slowly' }
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
@@ -82,8 +83,18 @@ function end(socket: Duplex, status: string, body: string, cache?: 'BYPASS'): vo
   socket.once('close', () => clearTimeout(cut))
 }
 
-/** RFC 9112 §3.2: HTTP/1.1 needs exactly one Host, and never has two. */
-export function hasProperHost(request: IncomingMessage): boolean {
+/** True: the head is not accepted, and the request was answered. */
+export function refuseHead(request: IncomingMessage, response: ServerResponse): boolean {
+  if (request.rawHeaders.length > 2 * mostFields) {
+    refuse(response, tooLarge.status, `More than ${mostFields} header fields`)
+  } else if (!hasProperHost(request)) {
+    refuse(response, 400, 'An HTTP/1.1 request needs exactly one Host header')
+  } else return false
+  return true
+}
+
+/** RFC 9112 §3.2: HTTP/1.1 needs exactly one Host, and never has two: its target would be ambiguous. */
+function hasProperHost(request: IncomingMessage): boolean {
   const { rawHeaders } = request
   let hosts = 0
   for (let index = 0; index < rawHeaders.length; index += 2) {
@@ -92,12 +103,11 @@ export function hasProperHost(request: IncomingMessage): boolean {
   return hosts === 1 || (hosts === 0 && request.httpVersion === '1.0')
 }
 
-/** Answers a request with no Host or with two: its target is ambiguous. */
-export function refuseHost(response: ServerResponse): void {
-  const message = 'An HTTP/1.1 request needs exactly one Host header'
+/** The last answer of its connection. */
+function refuse(response: ServerResponse, status: number, message: string): void {
   response.shouldKeepAlive = false
   const body = JSON.stringify({ error: { message } })
-  response.writeHead(400, {
+  response.writeHead(status, {
     'Content-Type': 'application/json; charset=utf-8',
     'Content-Length': Buffer.byteLength(body),
   })

@@ -210,3 +210,22 @@ async function settledMemory(): Promise<number> {
   const { heapUsed, external } = process.memoryUsage()
   return heapUsed + external
 }
+
+test('heads whose bodies never come are held within a bound: the one that came first ends with its connection', async (t) => {
+  const [door] = doors.filter(({ name }) => name === 'sign-in')
+  assert(door !== undefined)
+  const fields = Array.from({ length: 95 }, (_field, index) => `X-${index}: ${'v'.repeat(155)}`)
+  const head = headOf(door, [...fields, 'Content-Length: 10'])
+  const sockets = await Promise.all(Array.from({ length: 1500 }, () => dial(service.baseUrl)))
+  t.after(() => sockets.forEach((socket) => void socket.destroy()))
+  const ended = new Set<number>()
+  for (const [index, socket] of sockets.entries()) {
+    socket.resume().on('error', () => undefined)
+    socket.once('close', () => ended.add(index))
+    socket.write(head)
+    if (index % 50 === 0) await sleep(5)
+  }
+  for (let waits = 0; waits < 100 && ended.size < 200; waits += 1) await sleep(50)
+  assert(ended.size >= 200, `${ended.size} ended`)
+  assert(ended.has(0) && !ended.has(1499))
+})

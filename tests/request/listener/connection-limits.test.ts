@@ -92,13 +92,15 @@ test('connections with a recent request are kept longer than idle ones', async (
 
 test('the real listeners evict before they refuse, and leave files for everything else', () => {
   for (const openFiles of [256, 512, 1024, 4096, 20_000, Number.POSITIVE_INFINITY]) {
-    const { public: served, admin } = toConnectionLimits(openFiles)
+    const { public: served, admin } = toConnectionLimits(openFiles, 4e9)
     for (const { evictAbove, refuseAbove } of [served, admin]) {
       assert(evictAbove > 0 && evictAbove < refuseAbove, `${openFiles}`)
     }
     assert(served.refuseAbove + admin.refuseAbove < openFiles * 0.7, `${openFiles}`)
     assert(served.refuseAbove <= 10_000)
   }
+  const { public: small } = toConnectionLimits(20_000, 384 * 1024 * 1024)
+  assert.equal(small.refuseAbove, 6144)
   assert.equal(readOpenFiles('/nowhere'), Number.POSITIVE_INFINITY)
 })
 

@@ -32,6 +32,7 @@ const unparsed: readonly [name: string, bytes: () => string, status: number][] =
     () => `GET /v1/accounts HTTP/1.1\r\n${head}${'X: y\r\n'.repeat(2500)}\r\n`,
     431,
   ],
+  ['101 headers', () => `GET /v1/accounts HTTP/1.1\r\n${head}${'X: y\r\n'.repeat(99)}\r\n`, 431],
   ['noise', () => 'BLAH\r\n\r\n', 400],
   ['a TLS greeting', () => '\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001', 400],
   ['no Host', () => 'GET /v1/accounts HTTP/1.1\r\n\r\n', 400],
@@ -57,6 +58,11 @@ for (const [name, bytes, status] of unparsed) {
     assert.equal(answer.headers['content-type'], 'application/json; charset=utf-8')
   })
 }
+
+test('a head of 100 fields is served', async () => {
+  const answer = await send(`GET /v1/accounts HTTP/1.1\r\n${head}${'X: y\r\n'.repeat(98)}\r\n`)
+  assert.equal(answer.status, 200)
+})
 
 test('bytes that are no UTF-8 in the raw query are refused', async () => {
   const answer = await send(
