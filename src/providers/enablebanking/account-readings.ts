@@ -5,8 +5,8 @@
  */
 import type { Millis } from '#kernel/time.ts'
 import { UpstreamError } from '../failure.ts'
-import type { CallContext, Login } from '../port.ts'
-import { askBank } from './ask-bank.ts'
+import type { Login } from '../port.ts'
+import { type Asked, askBank } from './ask-bank.ts'
 import { applicationOf, type Reach } from './consent.ts'
 import { readHistory } from './history.ts'
 import { packRows } from './kept-rows.ts'
@@ -29,17 +29,13 @@ export function keptAccountOf(login: Login, upstreamId: string): KeptAccount {
   throw new UpstreamError('enablebanking', { kind: 'account_gone', detail })
 }
 
-export async function readBalances(
-  reach: Reach,
-  login: Login,
-  account: KeptAccount,
-  call: CallContext,
-): Promise<Timed<readonly WireBalance[]>> {
+export async function readBalances(asked: Asked): Promise<Timed<readonly WireBalance[]>> {
+  const { reach, login, account, call } = asked
   const { body, readAt } = await reach.readings.get({
     ...nameBalances(login, account),
     call,
     read: (own) =>
-      askBank({ reach, login, account, call: own }, async (uid, headers) => {
+      askBank({ ...asked, call: own }, async (uid, headers) => {
         const target = `/accounts/${encodeURIComponent(uid)}/balances`
         const request = {
           method: 'GET',
@@ -57,16 +53,12 @@ export async function readBalances(
 }
 
 /** The bytes of `kept-rows.ts`. */
-export async function readRows(
-  reach: Reach,
-  login: Login,
-  account: KeptAccount,
-  call: CallContext,
-): Promise<Timed<Uint8Array>> {
+export async function readRows(asked: Asked): Promise<Timed<Uint8Array>> {
+  const { reach, login, account, call } = asked
   const { body, readAt } = await reach.readings.get({
     ...nameRows(login, account),
     call,
-    read: async (own) => packRows(await readHistory({ reach, login, account, call: own })),
+    read: async (own) => packRows(await readHistory({ ...asked, call: own })),
   })
   return { value: body, readAt }
 }

@@ -2,6 +2,7 @@
  * One call to a bank about an account: counted unless its person is present, and made with the account's id
  * of this session, which another session changes.
  */
+import type { ConnectionStatus } from '#contract/resources.ts'
 import { demandAllowed } from '../budget.ts'
 import { UpstreamError } from '../failure.ts'
 import type { CallContext, CallsLeft, Login } from '../port.ts'
@@ -18,14 +19,17 @@ export interface Asked {
   readonly login: Login
   readonly account: KeptAccount
   readonly call: CallContext
+  /** The connection's. Where it is `invalidated` the session is asked first, which no bank counts. */
+  readonly status?: ConnectionStatus
 }
 
 type AskUid<Answer> = (uid: string, headers: PsuHeaders) => Promise<Answer>
 
 /** Counts the call unless its person is present, and finds the account's id of this session. */
 export async function askBank<Answer>(asked: Asked, ask: AskUid<Answer>): Promise<Answer> {
-  const { reach, login, account, call } = asked
-  const uid = account.uid ?? (await askUid(asked))
+  const { reach, login, account, call, status } = asked
+  const known = status === 'invalidated' ? null : account.uid
+  const uid = known ?? (await askUid(asked))
   try {
     return await askOnce(asked, ask, uid)
   } catch (error) {
@@ -50,7 +54,7 @@ async function askOnce<Answer>(asked: Asked, ask: AskUid<Answer>, uid: string): 
 
 async function askUid({ reach, login, account, call }: Asked): Promise<string> {
   const { accounts } = sessionOf(login).session
-  const uid = findUid(await readOpenSession(reach, login, call), accounts, account)
+  const uid = findUid(await readOpenSession(reach, login, call), accounts, account) ?? account.uid
   if (uid !== null) return uid
   const detail =
     'this account cannot be read: link it in the control panel of enablebanking.com, then renew the connection'

@@ -98,10 +98,10 @@ async function readNow(
     reach.note(`not read while its person was present: ${kind}`)
   }
   for (const account of accounts) {
-    void readRows(reach, login, account, call).catch(noteFailure)
+    void readRows({ reach, login, account, call }).catch(noteFailure)
   }
   await Promise.all(
-    accounts.map((account) => readBalances(reach, login, account, call).catch(noteFailure)),
+    accounts.map((account) => readBalances({ reach, login, account, call }).catch(noteFailure)),
   )
   call.signal.throwIfAborted()
 }

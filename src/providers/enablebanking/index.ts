@@ -7,14 +7,7 @@ import type { Balance } from '#contract/resources.ts'
 import { type Millis, toIso } from '#kernel/time.ts'
 import type { InstallationAccess } from '../credentials.ts'
 import { UpstreamError } from '../failure.ts'
-import type {
-  AccountRef,
-  BalanceQuery,
-  BalanceReading,
-  BankingAdapter,
-  CallContext,
-  Login,
-} from '../port.ts'
+import type { BalanceQuery, BalanceReading, BankingAdapter, CallContext } from '../port.ts'
 import { keptAccountOf, readBalances, readingLifeMs } from './account-readings.ts'
 import { findCallsLeft } from './ask-bank.ts'
 import { type EnableBankingOptions, makeClient } from './client.ts'
@@ -82,7 +75,7 @@ async function readAll(
   call: CallContext,
 ): Promise<BalanceReading> {
   const read = await Promise.all(
-    accounts.map(async ({ account }) => readOne(reach, { login, account }, call)),
+    accounts.map(async (one) => readOne(reach, { login, ...one }, call)),
   )
   const found = read.filter((one) => 'balance' in one)
   const failed = read.find((one) => 'error' in one && !isRefused(one.error))
@@ -103,14 +96,15 @@ async function readAll(
 /** @throws UpstreamError where it is about more than this account: the consent, or the application. */
 async function readOne(
   reach: Reach,
-  { login, account }: { readonly login: Login; readonly account: AccountRef },
+  { login, account, connection }: Pick<BalanceQuery, 'login'> & BalanceQuery['accounts'][number],
   call: CallContext,
 ): Promise<
   { readonly balance: Balance; readonly readAt: Millis } | { readonly error: UpstreamError }
 > {
   try {
     const kept = keptAccountOf(login, account.upstreamId)
-    const { value, readAt } = await readBalances(reach, login, kept, call)
+    const { status } = connection
+    const { value, readAt } = await readBalances({ reach, login, account: kept, call, status })
     return { balance: toBalance(value, account, reach.note), readAt }
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error

@@ -54,11 +54,9 @@ async function learn(
   if (kept !== null || call.priority !== 'background') return kept
   const later = keepsReadings(call)
   try {
-    const rowsNow = (await readRows(reach, login, account, later)).value
-    return (
-      (await findKeptCurrency(rowsNow)) ??
-      currencyOf((await readBalances(reach, login, account, later)).value)
-    )
+    const asked = { reach, login, account, call: later }
+    const rowsNow = (await readRows(asked)).value
+    return (await findKeptCurrency(rowsNow)) ?? currencyOf((await readBalances(asked)).value)
   } catch (error) {
     if (error instanceof UpstreamError) return null
     throw error

@@ -44,8 +44,10 @@ export function makeTransactionReader(reach: Reach): RowReader<TransactionPage> 
     const until = isFirst ? firstDay(query) : Place.parse(JSON.parse(cursor)).until
     const kept = keptAccountOf(query.login, account.upstreamId)
     // With its person present a list is read from the bank where it begins, not again for each page.
-    const asked = isFirst ? call : keepsReadings(call)
-    const { value, readAt } = await readRows(reach, query.login, kept, asked)
+    const own = isFirst ? call : keepsReadings(call)
+    const { login, connection } = query
+    const asked = { reach, login, account: kept, call: own, status: connection.status }
+    const { value, readAt } = await readRows(asked)
     const { rows, count, until: next } = await sliceKeptRows(value, { until, isFirst })
     const facts: PageFacts = {
       next: next === null || isBeforeQuery(query, next) ? null : JSON.stringify({ until: next }),
@@ -113,11 +115,12 @@ export async function readPendingRows(
   query: RowsQuery,
   call: CallContext,
 ): Promise<PendingReading> {
-  const { login, accounts } = query
+  const { login, accounts, connection } = query
   const readings = await Promise.all(
     accounts.map(async (account) => {
       const kept = keptAccountOf(login, account.upstreamId)
-      const { value, readAt } = await readRows(reach, login, kept, call)
+      const asked = { reach, login, account: kept, call, status: connection.status }
+      const { value, readAt } = await readRows(asked)
       return { rows: toPendingRows(await readKeptPending(value), account, query), readAt }
     }),
   )
