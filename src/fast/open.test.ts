@@ -1,7 +1,7 @@
 /** Opening fast state: what is refused, and that it opens without a reachable Redis. */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer } from 'node:net'
+import { type AddressInfo, createServer } from 'node:net'
 import { test } from 'node:test'
 import { systemClock } from '#kernel/time.ts'
 import { type KvOptions, openKv } from './open.ts'
@@ -49,6 +49,36 @@ test('an unreachable Redis is logged once, and limits apply from the start', asy
   assert.match(JSON.stringify(warnings), /ECONNREFUSED/)
   assert.equal(JSON.stringify(warnings).includes('hush'), false)
   await kv.close()
+})
+
+test('rediss:// is TLS however its letters are written: no password is sent in plain text', async (t) => {
+  const heard: string[] = []
+  const server = createServer((socket) => {
+    socket.on('error', () => {})
+    socket.on('data', (bytes) => {
+      heard.push(bytes.toString('latin1'))
+      socket.destroy()
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  const { port } = server.address() as AddressInfo
+  const plain = `redis://127.0.0.1:${await findClosedPort()}`
+  for (const scheme of ['rediss', 'REDISS', 'Rediss']) {
+    const url = `${scheme}://:hush@127.0.0.1:${port}`
+    for (const urls of [{ redisUrl: url }, { redisUrl: plain, redisCacheUrl: url }]) {
+      heard.length = 0
+      const kv = await openKv({ ...options, ...urls })
+      await kv.close()
+      assert.equal(heard.join('').includes('hush'), false, scheme)
+      // RFC 8446 §5.1: the first byte of a handshake. A question without a password is sent in plain text too.
+      assert.ok(
+        heard.some((text) => text.startsWith('\u0016')),
+        scheme,
+      )
+    }
+  }
 })
 
 async function findClosedPort(): Promise<number> {

@@ -155,9 +155,10 @@ function isForeignValue(cause: unknown): boolean {
   return cause instanceof Error && /^WRONGTYPE |value is not an integer/.test(cause.message)
 }
 
+/** The scheme in small letters: ioredis connects without TLS where it reads anything but `rediss://`. */
 function readUrl(text: string, variable: KvConnection['variable']): string {
   const scheme = URL.parse(text)?.protocol
-  if (scheme === 'redis:' || scheme === 'rediss:') return text
+  if (scheme === 'redis:' || scheme === 'rediss:') return scheme + text.slice(text.indexOf(':') + 1)
   throw new Error(`${variable} must be a redis:// or rediss:// URL`)
 }
 
