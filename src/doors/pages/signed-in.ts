@@ -35,8 +35,11 @@ interface Place {
   readonly path: string
 }
 
-/** Where a visitor continues after signing in: a page, since the form itself is not sent again. */
 interface FormPlace extends Place {
+  /**
+   * Where a visitor continues after signing in: a page, since the form itself is not sent again. Absent: the
+   * one with the form's own address.
+   */
   readonly returnTo?: string
   /** The password must have been given in the last ten minutes. */
   readonly isSensitive?: boolean
@@ -70,11 +73,12 @@ export function addPage(
 export function addForm(
   scope: FastifyInstance,
   context: PagesContext,
-  { path, returnTo = path, isSensitive = false, isOnce = false, kept = [] }: FormPlace,
+  { path, isSensitive = false, isOnce = false, kept = [], ...place }: FormPlace,
   act: Handler<FormTurn>,
 ): void {
   scope.post(path, async (request, reply) => {
     const form = formOf(request)
+    const returnTo = place.returnTo ?? pathOf(request)
     const visit = await context.visits.accept(request, reply, { form, arriving: false })
     if (visit === null) return context.refusePost(request, reply)
     if (!isSignedIn(visit) || (isSensitive && !visit.session.isFresh)) {
@@ -216,9 +220,10 @@ export function readKept(
   { interrupted }: Pick<PagesContext, 'interrupted'>,
   { request, visit }: SignedInRequest,
 ): URLSearchParams | null {
-  const [path = '/'] = request.url.split('?', 1)
-  return interrupted.read(request, path, visit.user.id)
+  return interrupted.read(request, pathOf(request), visit.user.id)
 }
+
+const pathOf = ({ url }: FastifyRequest): string => localPath(url).split('?', 1)[0] ?? '/'
 
 /** A refusal as a form shows it: a sentence for each field that it names, or one for the whole form. */
 export interface FormProblems<Field extends string> {

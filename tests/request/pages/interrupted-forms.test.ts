@@ -7,6 +7,7 @@ import { readFileSync } from 'node:fs'
 import { after, test } from 'node:test'
 import { newId } from '#kernel/ids.ts'
 import type { Fields, Jar } from '#tests/support/jar.ts'
+import type { ServiceUser } from '#tests/support/service.ts'
 import { askForConsent, type Person, password, signIn, startPages } from './world.ts'
 
 const world = await startPages()
@@ -30,7 +31,7 @@ const forms: Readonly<Record<string, Form>> = {
   '/consent/{id}': { fields: { decision: 'allow', scope: 'mcp:read' }, isSensitive: true },
   '/connections/new': { fields: { provider: 'up', upToken: 'up:yeah:unknown' } },
   '/connections/waiting/{link}': { back: '/connections' },
-  '/connections/{id}': { fields: { label: 'Holiday' }, back: '/connections' },
+  '/connections/{id}': { fields: { label: 'Holiday' } },
   '/connections/{id}/refresh': { back: '/connections' },
   '/connections/{id}/reconnect': { back: '/connections' },
   '/connections/{id}/remove': { fields: confirmed, back: '/connections' },
@@ -100,7 +101,12 @@ async function prepare(path: string) {
   // A request for consent does not live as long as the password counts.
   world.service.clock.advance(9 * 60_000)
   if (!path.startsWith('/consent/')) {
-    const id = () => newId()
+    // Its own page says it, so there has to be one.
+    const isShown = path === '/connections/{id}'
+    const linked = isShown
+      ? await world.service.link(person as unknown as ServiceUser, 'healthy', 'up')
+      : []
+    const id = () => linked[0]?.id ?? newId()
     return { person, jar, token: hidden.token ?? '', path: path.replaceAll(/\{\w+\}/g, id) }
   }
   const asked = await askForConsent(world.service, jar)

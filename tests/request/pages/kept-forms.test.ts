@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import type { Fields, Jar } from '#tests/support/jar.ts'
+import type { ServiceUser } from '#tests/support/service.ts'
 import { type Person, password, signIn, startPages } from './world.ts'
 
 const world = await startPages()
@@ -61,6 +62,21 @@ test('F1: the address and the choice of a webhook endpoint are filled in again a
   assert.doesNotMatch(text, /value="transactions\.synced"[^>]* checked/)
   assert.match(text, /value="trades\.synced"[^>]* checked/)
   assert.match(text, /name="skipEmpty"[^>]* checked/)
+})
+
+test('F1: the name of a connection is filled in again on its page, where the form stands, after the sign-in had ended', async () => {
+  const person = await world.addPerson()
+  const linked = person as unknown as ServiceUser
+  const [row] = await world.service.link(linked, 'healthy', 'fiskil')
+  const jar = await world.enter(person)
+  const path = `/connections/${row?.id}`
+  const { hidden } = await jar.get(path)
+  await endSessions(person)
+  await jar.post(path, { ...hidden, label: 'House account' })
+  const { text } = await comeBack(jar, person, path)
+  assert.match(text, /role="alert">Nothing was changed, .* What you typed is filled in again/)
+  assert.match(text, /name="label"[^>]* value="House account"/)
+  assert.doesNotMatch((await jar.get(path)).text, /House account|Nothing was changed/)
 })
 
 test('F1: what one person typed is not shown to another one who signs in afterwards', async () => {

@@ -53,6 +53,8 @@ export interface ConnectionOptions {
   readonly message: string | null
   /** What a newcomer does next, after the first link; null: nothing. */
   readonly steps: FirstSteps | null
+  /** What the form of the name shows; null: the connection has none. */
+  readonly label: string | null
   /** What is wrong with the name that was given; null: nothing. */
   readonly labelProblem: string | null
 }
@@ -115,10 +117,15 @@ function renderAccounts(accounts: readonly AccountRow[]): Html {
 }
 
 /** For the pages alone: programs see the institution. */
-function renderLabel({ overview: { row }, labelProblem, formToken }: ConnectionOptions): Html {
+function renderLabel({
+  overview: { row },
+  label,
+  labelProblem,
+  formToken,
+}: ConnectionOptions): Html {
   return html`<form method="post" action="${pathOf(row)}" novalidate class="narrow">
 ${hidden('token', formToken)}
-${field({ name: 'label', label: 'Name', type: 'text', autocomplete: 'off', value: row.label ?? '', isOptional: true, hint: 'Shown on these pages in place of the institution', problem: labelProblem ?? undefined, autofocus: labelProblem !== null })}
+${field({ name: 'label', label: 'Name', type: 'text', autocomplete: 'off', value: label ?? '', isOptional: true, hint: 'Shown on these pages in place of the institution', problem: labelProblem ?? undefined, autofocus: labelProblem !== null })}
 <button type="submit" class="secondary outline">Save</button>
 </form>`
 }

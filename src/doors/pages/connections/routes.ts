@@ -15,6 +15,7 @@ import {
   addPage,
   addQuestion,
   readDone,
+  readKept,
   type SignedInRequest,
   toBy,
   toProblems,
@@ -114,6 +115,7 @@ async function showConnection(
     days,
     renewal,
     ...{ zone, now, formToken, message, done },
+    label: readKept(context, turn)?.get('label') ?? row.label,
     labelProblem: labelProblem ?? null,
   })
   return context.show(reply, visit, {
@@ -159,7 +161,7 @@ function explainRefusal(error: unknown, { provider }: ConnectionRow): string {
 }
 
 function addLabel(scope: FastifyInstance, context: PagesContext): void {
-  const place = { path: '/connections/:connection', returnTo: path, kept: ['label'] }
+  const place = { path: '/connections/:connection', kept: ['label'] }
   addForm(scope, context, place, async (turn) => {
     const row = await findOwn(context, turn)
     if (row === null) return turn.reply.redirect(`${path}?done=gone`, 303)
