@@ -72,7 +72,7 @@ test('rediss:// is TLS however its letters are written: no password is sent in p
       const kv = await openKv({ ...options, ...urls })
       await kv.close()
       assert.equal(heard.join('').includes('hush'), false, scheme)
-      // RFC 8446 §5.1: the first byte of a handshake. A question without a password is sent in plain text too.
+      // RFC 8446 §5.1: the first byte of a handshake.
       assert.ok(
         heard.some((text) => text.startsWith('\u0016')),
         scheme,
