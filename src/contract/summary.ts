@@ -39,7 +39,7 @@ export const TransactionSummary = z
     }),
     reachedDate: z.iso.date().nullable().meta({
       description:
-        'With truncated: rows of earlier days were not read, and those of this day perhaps not all; null: no row could be read of a connection, or all were.',
+        'With truncated: rows of earlier days were not read, and those of this day perhaps not all; null: all rows were read, or of a connection it is not known which were not.',
     }),
     unread: z
       .array(z.object({ connectionId: z.uuid(), message: z.string() }))

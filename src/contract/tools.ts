@@ -190,7 +190,7 @@ export const summaryTool: ToolFacts = {
     'Sums posted bank transactions exactly, so that you need not read and add rows: money in and money out apart, per currency, with the number of rows, by month, category, merchant or account.',
     'moneyIn and moneyOut are exact decimal strings, never negative. Sums of different currencies must not be added. Transfers between own accounts are in both.',
     'Without connectionId and accountId every bank is summed; unread names those that could not be read, whose rows are in no sum: say so.',
-    'truncated true: there were more rows than one request may read, and the sums have only those from reachedDate on: say so, or ask for shorter periods.',
+    'truncated true: there were more rows than one request may read, and the sums have only those from reachedDate on (null: it is not known which): say so, or ask for shorter periods.',
     `from and to are required; at most 7 years back. ${oldRows} ${anyPlan} ${others}`,
   ].join(' '),
   input: z.object({

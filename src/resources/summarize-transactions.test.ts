@@ -132,6 +132,21 @@ test('R44: of several banks that have more rows, the newest date that was reache
   assert.deepEqual(await ask(['c1', 'c4']), [true, null])
 })
 
+test('R44: no date is told as reached where an earlier one was read before it, as with rows that come oldest first', async () => {
+  const reach = async (...dates: readonly string[]) => {
+    const data = dates.map((date) => ({ accountId: 'a-eur', date, amount: '-1.00' }))
+    const { body } = await read(async () => ({ body: { data, pagination: { hasMore: true } } }))
+    return [body.truncated, body.reachedDate]
+  }
+  assert.deepEqual(await reach('2026-03-10', '2026-03-11', '2026-05-20'), [true, null])
+  assert.deepEqual(await reach('2026-05-20', '2026-03-11', '2026-03-10'), [true, '2026-03-10'])
+  // Times of a day and days alone stand beside each other.
+  assert.deepEqual(await reach('2026-05-20', '2026-05-19', '2026-05-20', '2026-05-19'), [
+    true,
+    '2026-05-19',
+  ])
+})
+
 test('R36, R44: sums are good for as long as the oldest reading in them, and say its age', async () => {
   const found: Readonly<Record<string, object>> = {
     c1: given('2026-03-10', { staleAt: 2000, asOf: 700 }),

@@ -29,7 +29,7 @@ const mostGroups = 200
 /** The rows that were read of a connection. */
 interface Share {
   readonly rows: readonly Transaction[]
-  /** The rows before this day were not read; null: all were. Empty: none was. */
+  /** The rows before this day were not read; null: all were. Empty: no such day is known. */
   readonly reached: string | null
   /** When what was read expires, and when the institution last updated it, as far as that is known. */
   readonly staleAt: Millis | undefined
@@ -65,8 +65,12 @@ export function makeSummarizeTransactions(
         } as const
         const { body, staleAt, asOf } = await list(asked, context)
         const { data, pagination } = body
-        const reached = pagination.hasMore ? (data.at(-1)?.date ?? '') : null
-        shares.push({ rows: data, reached, staleAt, asOf })
+        shares.push({
+          rows: data,
+          reached: pagination.hasMore ? findReached(data) : null,
+          staleAt,
+          asOf,
+        })
       } catch (error) {
         if (!(error instanceof ApiError)) throw error
         failure = error
@@ -86,6 +90,12 @@ export function makeSummarizeTransactions(
       ...toAge(shares.map(({ asOf }) => asOf)),
     }
   }
+}
+
+/** Empty where no row was read, or one of an earlier day than the last: the rows come in another order. */
+function findReached(rows: readonly Transaction[]): string {
+  const last = rows.at(-1)?.date ?? ''
+  return rows.every(({ date }) => date >= last) ? last : ''
 }
 
 /**
