@@ -14,7 +14,8 @@ import type { CallContext, Login } from '#providers/login.ts'
 import { OwnerGoneError } from '#store/failure.ts'
 import { openLogin } from '#store/open-login.ts'
 import type { LinkingRow } from '#store/ports/linkings.ts'
-import type { LoginRow } from '#store/ports/logins.ts'
+import type { LoginRow, NewLogin } from '#store/ports/logins.ts'
+import type { StoreRows } from '#store/ports/store.ts'
 import {
   type AskOptions,
   askProvider,
@@ -129,13 +130,13 @@ async function finish(options: ActionOptions, arrived: Arrived): Promise<void> {
     if (opened !== null) await endLeft(options, opened, askOptions)
     return
   }
-  const { saved, former } = await saveLogin(options, arrived, {
+  const { saved, kept } = await saveLogin(options, arrived, {
     identity: failed.identity,
     opened,
   })
   await readConsents(options, by, { attempt, login: saved }, askOptions)
   // Once the new one works, as far as that can be known.
-  if (former !== null) await endLeft(options, former, askOptions)
+  if (kept !== null) await endLeft(options, kept, askOptions)
 }
 
 interface ReadReturn {
@@ -191,14 +192,14 @@ async function isOther(
   return known !== null && known.upstreamUserId !== upstreamUserId
 }
 
-/** The stored login that this return replaces the secret of; null: none. */
-async function findFormer(
-  options: ActionOptions,
-  { userId, provider }: LinkingRow,
-  { upstreamUserId, secret }: Identity,
-): Promise<Login | null> {
-  const known = await listKnown(options, userId, provider)
-  return known.find((one) => one.upstreamUserId === upstreamUserId && one.secret !== secret) ?? null
+/**
+ * The login that this return replaces the secret of, as it is now that no other return can replace it too;
+ * null: none, or its secret does not open. @throws OwnerGoneError
+ */
+async function holdFormer(tx: StoreRows, named: NewLogin): Promise<Login | null> {
+  const id = await tx.logins.holdNamed(named)
+  const row = id === null ? null : await openLogin(tx, id)
+  return row === null || row === 'damaged' || row.secret === named.secret ? null : toLogin(row)
 }
 
 interface Agreed {
@@ -209,7 +210,7 @@ interface Agreed {
 interface SavedLogin {
   readonly saved: LoginRow
   /** What the former secret opened, which is to end; null: nothing of it remains. */
-  readonly former: ClaimedLogin | null
+  readonly kept: ClaimedLogin | null
 }
 
 /**
@@ -224,13 +225,13 @@ async function saveLogin(
   const { userId } = attempt
   const { provider } = arrival
   const { upstreamUserId, secret } = identity
-  const former = await findFormer(options, attempt, identity)
-  const left = former === null ? null : (linking.leftBy?.(former) ?? null)
   // Where it was made before the page was opened it is stored already.
   const isOurs = linking.register === undefined
   const named = { userId, provider, upstreamUserId, secret, isOurs }
   try {
-    const result = await options.store.transact(async (tx) => {
+    const { former, ...result } = await options.store.transact(async (tx) => {
+      const replaced = await holdFormer(tx, named)
+      const left = replaced === null ? null : (linking.leftBy?.(replaced) ?? null)
       const kept =
         left === null ? null : await keepLeftIn(tx, options, by, { userId, provider, secret: left })
       const login = await tx.logins.save(named)
@@ -244,7 +245,7 @@ async function saveLogin(
         userId,
         details: { provider, outcome: 'agreed' },
       })
-      return { saved: login, former: kept }
+      return { saved: login, kept, former: replaced }
     })
     if (former !== null) await forgetReadings(options, userId, former)
     return result

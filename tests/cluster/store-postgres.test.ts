@@ -15,6 +15,7 @@ import {
   racePasskeys,
   raceRelink,
   raceRemoval,
+  raceSecrets,
 } from '#tests/contract/store/races.ts'
 import {
   addGrant,
@@ -198,6 +199,12 @@ function testSharing({ makePlace }: PostgresGround): void {
     const [one, two] = await Promise.all([place.open(), place.open()])
     await raceCodes(one, two)
     await racePasskeys(one, two)
+    await Promise.all([one.close(), two.close()])
+  })
+
+  test('of two processes that replace the secret of one login, each finds the one that it replaces', async () => {
+    const [one, two] = await Promise.all([place.open(), place.open()])
+    for (let round = 0; round < 5; round += 1) await raceSecrets(one, two)
     await Promise.all([one.close(), two.close()])
   })
 

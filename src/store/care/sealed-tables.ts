@@ -4,7 +4,7 @@
  */
 import { sql } from 'kysely'
 import type { EndpointId, EventId, LoginId, UserId } from '#kernel/ids.ts'
-import { type LoginName, openSecret, sealedColumns } from '../connections/logins.ts'
+import { openSecret, sealedColumns } from '../connections/logins.ts'
 import type { Engine } from '../engine/engine.ts'
 import {
   openSecrets,
@@ -17,6 +17,7 @@ import { unwrapKey, wrapKey } from '../events/event-seal.ts'
 import { openMatter, sealMatter } from '../mails/mail-queue.ts'
 import { type OAuthTable, openOAuthPayload, sealOAuthPayload } from '../people/oauth-payload.ts'
 import { openFactor, sealFactor } from '../people/second-factors.ts'
+import type { LoginName } from '../ports/logins.ts'
 import type { Sealer } from '../seal.ts'
 import { openLedgerKey, sealLedgerKey } from '../syncs/ledgers.ts'
 

@@ -2,14 +2,13 @@
  * Logins at the providers and their secrets. Secrets are stored encrypted and returned decrypted. The
  * ciphertext is bound to its row, so that a copy in another user's row does not open.
  */
-import type { Provider } from '#contract/resources.ts'
 import { type LoginId, newId, type UserId } from '#kernel/ids.ts'
 import type { Engine, SealingOptions } from '../engine/engine.ts'
 import { findFirst, hasChanged } from '../engine/rows.ts'
 import { type Db, isAfter } from '../engine/tables.ts'
 import { LoginTakenError } from '../failure.ts'
 import { bumpEpoch, demandUser, lockUser } from '../people/users.ts'
-import type { LoginRow, LoginStore } from '../ports/logins.ts'
+import type { LoginName, LoginRow, LoginStore } from '../ports/logins.ts'
 import type { Sealer } from '../seal.ts'
 
 const columns = [
@@ -25,13 +24,6 @@ const columns = [
 const bareColumns = columns.filter((column) => column !== 'secret')
 
 const purpose = 'login-secret'
-
-/** What identifies a login; it never changes, so it can bind the ciphertext before the row exists. */
-export interface LoginName {
-  readonly userId: UserId
-  readonly provider: Provider
-  readonly upstreamUserId: string
-}
 
 export function makeLoginStore(options: SealingOptions): LoginStore {
   return {
@@ -165,8 +157,10 @@ function selectAbandoned(
   return after === null ? abandoned : abandoned.where('id', '>', after)
 }
 
-/** What guards against lists of consents that are out of date; the user's row is locked first. */
-function makeHolds({ engine, write }: SealingOptions): Pick<LoginStore, 'hold' | 'noteConsents'> {
+type Holds = 'hold' | 'holdNamed' | 'noteConsents'
+
+/** What guards against a login that others change meanwhile; the user's row is locked first. */
+function makeHolds({ engine, write }: SealingOptions): Pick<LoginStore, Holds> {
   const hold = async (tx: Db, id: LoginId) => {
     const select = () => tx.selectFrom('logins').select(bareColumns).where('id', '=', id)
     const row = await select().executeTakeFirst()
@@ -176,6 +170,18 @@ function makeHolds({ engine, write }: SealingOptions): Pick<LoginStore, 'hold' |
   }
   return {
     hold: (id) => write((tx) => hold(tx, id)),
+    holdNamed: ({ userId, provider, upstreamUserId }) =>
+      write(async (tx) => {
+        await demandUser(engine, tx, userId)
+        const named = await tx
+          .selectFrom('logins')
+          .select('id')
+          .where('user_id', '=', userId)
+          .where('provider', '=', provider)
+          .where('upstream_user_id', '=', upstreamUserId)
+          .executeTakeFirst()
+        return named?.id ?? null
+      }),
     noteConsents: (id) =>
       write(async (tx) => {
         if ((await hold(tx, id)) === null) return

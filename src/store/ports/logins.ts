@@ -34,6 +34,9 @@ export interface NewLogin {
   readonly isOurs?: boolean
 }
 
+/** What identifies a login; it never changes. */
+export type LoginName = Pick<LoginRow, 'userId' | 'provider' | 'upstreamUserId'>
+
 export interface LoginStore {
   /**
    * Creates a login or replaces its secret, keyed by (user, provider, upstream user). Both count as a
@@ -51,6 +54,11 @@ export interface LoginStore {
   find(id: LoginId): Promise<LoginRef | null>
   /** As `find`, held until the transaction ends. Null also for a user who is deleted. */
   hold(id: LoginId): Promise<LoginRef | null>
+  /**
+   * The id of the login whose secret `save` would replace; null: it would create one. Until the transaction
+   * ends nobody else saves a login of this user. @throws OwnerGoneError
+   */
+  holdNamed(name: LoginName): Promise<LoginId | null>
   /** Consents of the login came or went: its version grows, so that older lists are recognised. */
   noteConsents(id: LoginId): Promise<void>
   /** Logins, by id, that no connection and no open link uses; only ids after `after`, at most `limit`. */

@@ -5,6 +5,7 @@ import { type LoginId, newId } from '#kernel/ids.ts'
 import { LoginTakenError, OwnerGoneError } from '#store/failure.ts'
 import type { LoginRow } from '#store/ports/logins.ts'
 import type { StoreOf } from './place.ts'
+import { raceSecrets } from './races.ts'
 import {
   addKey,
   addLink,
@@ -154,6 +155,21 @@ export function testLogins(store: StoreOf): void {
     await change
     assert.equal(version, login.version)
     assert.equal((await store().logins.find(login.id))?.version, login.version + 1)
+  })
+
+  test('a login is held by its name, also where there is none yet, until the transaction ends', async () => {
+    const user = await addUser(store())
+    const name = { userId: user.id, provider: 'enablebanking', upstreamUserId: 'a bank' } as const
+    const secret = 'the secret'
+    await store().logins.save({ ...name, provider: 'akahu', secret })
+    await store().logins.save({ ...name, upstreamUserId: 'another bank', secret })
+    await store().logins.save({ ...name, userId: (await addUser(store())).id, secret })
+    assert.equal(await store().logins.holdNamed(name), null)
+    const { id } = await store().logins.save({ ...name, secret })
+    assert.equal(await store().logins.holdNamed(name), id)
+    await raceSecrets(store(), store())
+    await store().users.disarm(user.id, now)
+    await assert.rejects(store().logins.holdNamed(name), OwnerGoneError)
   })
 
   test('logins that nothing uses are listed: no connection, not even one that is being removed, and no link that may come back', async () => {

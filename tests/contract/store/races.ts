@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { OwnerGoneError } from '#store/failure.ts'
+import type { LoginName } from '#store/ports/logins.ts'
 import { maxPasskeys } from '#store/ports/passkeys.ts'
 import type { Store } from '#store/ports/store.ts'
 import {
@@ -81,6 +82,29 @@ export async function raceRelink(one: Store, other: Store): Promise<void> {
   await Promise.all([lose('invalidated'), relink(), lose('revoked')])
   await lose('invalidated')
   assert.equal((await one.connections.find(connection.id))?.status, 'active')
+}
+
+/** Saves a login; the secret that it replaced, or null. */
+const replaceSecret = (store: Store, name: LoginName, secret: string) =>
+  store.transact(async (tx) => {
+    const id = await tx.logins.holdNamed(name)
+    const former = id === null ? null : await tx.logins.get(id)
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    await tx.logins.save({ ...name, secret })
+    return former?.secret ?? null
+  })
+
+/** Both replace the secret of one login, which may not exist yet: each secret but the last is found once. */
+export async function raceSecrets(one: Store, other: Store): Promise<void> {
+  const { id: userId } = await addUser(one)
+  const name = { userId, provider: 'enablebanking', upstreamUserId: 'a bank' } as const
+  const secrets = ['1', '2', '3', '4', '5', '6']
+  const replaced = await Promise.all(
+    secrets.map((secret, index) => replaceSecret(index % 2 === 0 ? one : other, name, secret)),
+  )
+  const [login] = await one.logins.list(userId)
+  const found = replaced.filter((secret) => secret !== null)
+  assert.deepEqual([...found, login?.secret].toSorted(), secrets)
 }
 
 /** One gives a user up altogether while the other links: whatever comes first, no row of theirs is left. */
