@@ -80,6 +80,7 @@ export function assembleReading(options: ReadsOptions) {
     }),
     origins: options.origins,
     isLoopback: config.listener.isLoopback,
+    requestTimeoutMs: config.requestTimeoutMs,
     maxAnswerBytes: config.mcpMaxAnswerBytes,
     hasExtraTools: config.mcpExtraTools,
     version,

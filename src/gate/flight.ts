@@ -1,7 +1,7 @@
 /**
  * Identical requests in flight share one computation (reading R22). A caller that disconnects stops waiting;
- * when the last one has disconnected, the computation and its provider call are aborted. A computation that
- * exceeds the time limit of one request ends with a TimeoutError (reading R20c).
+ * when the last one has left, the computation and its provider call are aborted. A computation that exceeds
+ * the time limit of one request ends with a TimeoutError (reading R20c).
  */
 
 interface Flight<T> {
@@ -13,7 +13,7 @@ interface Flight<T> {
 export interface Flights<T> {
   /**
    * Joins the computation under this key, or starts it. Rejects with the signal's reason when the caller
-   * disconnects.
+   * leaves.
    */
   join(key: string, signal: AbortSignal, start: (signal: AbortSignal) => Promise<T>): Promise<T>
 }
@@ -65,7 +65,8 @@ export function makeFlights<T>(timeoutMs: number): Flights<T> {
       if (flight.waiting === 0 && signal.aborted) {
         // A new request must not join a computation that is being aborted.
         if (flights.get(key) === flight) flights.delete(key)
-        flight.abandon.abort(signal.reason)
+        // The callers' own time may have been short: their leaving says nothing of the provider.
+        flight.abandon.abort(new DOMException('no caller waits any more', 'AbortError'))
       }
     }
   }

@@ -83,7 +83,8 @@ export interface CallerRequest extends Pick<ReadContext, 'formerRange'> {
    */
   readonly refusal: ApiError | null
   /**
-   * Makes the signal that is aborted when the caller disconnects; called only when the answer needs waiting.
+   * Makes the signal that is aborted when the caller disconnects, or with a TimeoutError when its own time is
+   * over; called only when the answer needs waiting.
    */
   readonly disconnectSignal: () => AbortSignal
 }
@@ -260,8 +261,12 @@ function answer(
 async function answerEvents(parts: Parts, asked: CallerRequest): Promise<Answer> {
   const { name } = asked.operation
   if (name !== listEvents.name) throw new Error(`${name} is always asked of the cache`)
-  const answered = await parts.fetched.answer(toAskedFeed(parts, asked), asked.disconnectSignal())
-  return { ...answered, truncated: false, cache: 'BYPASS' }
+  try {
+    const answered = await parts.fetched.answer(toAskedFeed(parts, asked), asked.disconnectSignal())
+    return { ...answered, truncated: false, cache: 'BYPASS' }
+  } catch (error) {
+    throw toTimely(error)
+  }
 }
 
 function toAskedFeed(parts: Parts, asked: CallerRequest): AskedFeed {
@@ -382,7 +387,7 @@ function makeNames({ buckets, concurrency }: GateLimits): (caller: Caller) => Na
   }
 }
 
-/** Maps a request timeout that fired before the guard's own (a store that hangs, a long queue). */
+/** Maps a caller's timeout, or one that fired before the guard's own (a store that hangs, a long queue). */
 function toTimely(error: unknown): unknown {
   if (error instanceof ApiError) return error
   if (!(error instanceof DOMException) || error.name !== 'TimeoutError') return error

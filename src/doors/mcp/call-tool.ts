@@ -84,11 +84,10 @@ export function makeCallTool(options: CallToolOptions): CallTool {
     }
     try {
       const now = clock.now()
-      const { disconnectSignal } = exchange
       const asked = {
         caller,
         operation,
-        disconnectSignal,
+        disconnectSignal: exchange.waitSignal,
         ...judge(caller, { operation, given }, now),
       }
       const checking = gate.check(asked)

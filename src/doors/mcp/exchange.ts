@@ -1,6 +1,7 @@
 /**
  * The state of one HTTP request to `/mcp`, used for its answer and its record, however it ends. Its calls run
- * one after another, so that a batch never holds more than one in-flight place (reading R28).
+ * one after another, so that a batch never holds more than one in-flight place (reading R28), and all of them
+ * have the time of one request (reading R20c).
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Caller } from '#auth/caller.ts'
@@ -13,6 +14,11 @@ export interface McpExchange {
   readonly startedAt: number
   /** Aborted when the client disconnects before its answer (reading R22); made when something waits. */
   readonly disconnectSignal: () => AbortSignal
+  /**
+   * What ends the next wait of a call. The gate bounds the first one by the time of one request; the later
+   * ones have what is left of it, then a TimeoutError.
+   */
+  readonly waitSignal: () => AbortSignal
   /** What the `X-RateLimit-*` headers describe (reading R6). */
   window: WindowState
   caller: Caller | null
@@ -29,15 +35,31 @@ export interface McpExchange {
 
 const noWindow: WindowState = { allowed: true, limit: 0, remaining: 0, resetMs: 0 }
 
-export function beginExchange(request: IncomingMessage, response: ServerResponse): McpExchange {
+export function beginExchange(
+  request: IncomingMessage,
+  response: ServerResponse,
+  timeoutMs: number,
+): McpExchange {
+  const startedAt = performance.now()
   let last: Promise<unknown> | null = null
-  let signal: AbortSignal | null = null
+  let gone: AbortSignal | null = null
+  let ended: AbortSignal | null = null
+  let hasWaited = false
+  const whenGone = () => {
+    gone ??= disconnectSignal(response)
+    return gone
+  }
   return {
     requestId: requestIdOf(request),
-    startedAt: performance.now(),
-    disconnectSignal() {
-      signal ??= disconnectSignal(response)
-      return signal
+    startedAt,
+    disconnectSignal: whenGone,
+    waitSignal() {
+      if (!hasWaited) {
+        hasWaited = true
+        return whenGone()
+      }
+      ended ??= AbortSignal.any([whenGone(), timeOut(startedAt + timeoutMs - performance.now())])
+      return ended
     },
     window: noWindow,
     caller: null,
@@ -51,4 +73,9 @@ export function beginExchange(request: IncomingMessage, response: ServerResponse
       return mine
     },
   }
+}
+
+function timeOut(leftMs: number): AbortSignal {
+  if (leftMs > 0) return AbortSignal.timeout(Math.ceil(leftMs))
+  return AbortSignal.abort(new DOMException('the request took too long', 'TimeoutError'))
 }

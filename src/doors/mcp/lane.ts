@@ -37,6 +37,8 @@ export interface McpLaneOptions {
   /** The public origins; called late, since they are known only after the server listens. */
   readonly origins: () => Origins
   readonly isLoopback: boolean
+  /** `REQUEST_TIMEOUT_MS`. */
+  readonly requestTimeoutMs: number
   /** `MCP_MAX_ANSWER_BYTES`. */
   readonly maxAnswerBytes: number
   /** `MCP_EXTRA_TOOLS`. */
@@ -92,7 +94,7 @@ export function makeMcpLane(options: McpLaneOptions): McpLane {
 }
 
 async function serve(lane: Lane, request: IncomingMessage, response: ServerResponse) {
-  const exchange = beginExchange(request, response)
+  const exchange = beginExchange(request, response, lane.requestTimeoutMs)
   let outcome: Outcome
   try {
     outcome = await answer(lane, request, response, exchange)

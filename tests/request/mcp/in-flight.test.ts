@@ -9,7 +9,7 @@ import { modern, post, rpc, toolCall } from '#tests/support/agent.ts'
 import { startService } from '#tests/support/service.ts'
 import { open } from '../rest/wire.ts'
 
-const service = await startService({ env: { REQUEST_TIMEOUT_MS: '1500' } })
+const service = await startService({ env: { REQUEST_TIMEOUT_MS: '1500', MCP_EXTRA_TOOLS: 'true' } })
 const user = await service.createUser()
 await service.link(user, 'healthy', 'fiskil')
 const row = (await service.accounts(user)).find((one) => one.name === 'Everyday')
@@ -125,6 +125,30 @@ test('R20c: a call whose time is over is an error result, and its provider call 
   assert.equal(answer.body.result.isError, true)
   assert.match(answer.body.result.structuredContent.error.message, /temporarily unavailable/)
   await until('the provider call is aborted', () => aborted() > before)
+})
+
+test('R20c: a batch has the time of one request: what it does not reach is an error result', async () => {
+  // Each call asks for two pages.
+  service.sandbox.fiskil.addFault({ when, does: { kind: 'delay', ms: 450 } })
+  const before = asked()
+  const [first, ...others] = Array.from({ length: 4 }, () => ({
+    name: 'list_transactions',
+    arguments: freshArguments(),
+  }))
+  const calls = [first, ...others, { name: 'list_changes' }, { name: 'list_accounts' }, first]
+  const batch = calls.map((call, id) => rpc('tools/call', call, id))
+  const begun = performance.now()
+  const answer = await post(service, batch, { as: user })
+  const tookMs = performance.now() - begun
+  assert.ok(tookMs < 1750, `${tookMs} ms`)
+  const results = [...answer.body].sort((one, other) => one.id - other.id)
+  const isLate = results.map(({ result }) => result.isError === true)
+  // The last one is answered from the cache.
+  assert.deepEqual(isLate, [false, true, true, true, true, true, false])
+  for (const { result } of results.slice(1, -1)) {
+    assert.match(result.structuredContent.error.message, /temporarily unavailable/)
+  }
+  assert.ok(asked() <= before + 4, 'those behind the end ask nothing')
 })
 
 test('a body that ends early is not a request', async () => {

@@ -148,6 +148,7 @@ export async function openDoor(clock: Clock, byLibrary: boolean): Promise<Door> 
     isTrustedProxy: () => false,
     origins: () => origins,
     isLoopback: true,
+    requestTimeoutMs: limits.requestTimeoutMs,
     maxAnswerBytes: 12_000,
     hasExtraTools: false,
     version: '1.2.3',
