@@ -63,10 +63,10 @@ async function run(t: TestContext, child: ChildProcess, port: number): Promise<v
 }
 
 /** Stands where a process would, and answers its own address to everything. */
-async function listenAsProcess(t: TestContext) {
+async function listenAsProcess(t: TestContext, port = 0) {
   const server = createHttpServer((_request, response) => {
     response.end(`127.0.0.1:${(server.address() as AddressInfo).port}`)
-  }).listen(0, '127.0.0.1')
+  }).listen(port, '127.0.0.1')
   await once(server, 'listening')
   const stop = () => {
     server.close()
@@ -252,6 +252,28 @@ test('behind nginx one key is answered by one process, other requests by all, an
     const answer = await request(`${secure}/v1/accounts`, { dispatcher, headers: all })
     return answer.body.text()
   })
+})
+
+test('behind nginx processes that are replaced one right after the other answer every request', async (t) => {
+  if (!has('nginx')) return assert.match(readText('deploy/nginx.conf'), /max_fails=0/)
+  const dispatcher = makeClient(t)
+  const processes = [await listenAsProcess(t), await listenAsProcess(t)]
+  const { secure } = await startNginx(t, ...processes.map(({ host }) => host))
+  const askWithKeys = () =>
+    Promise.all(
+      Array.from({ length: 24 }, async (_, at) => {
+        const headers = { ...named, authorization: `Bearer key-${at}` }
+        const answer = await request(`${secure}/v1/accounts`, { dispatcher, headers })
+        await answer.body.dump()
+        return answer.statusCode
+      }),
+    )
+  for (const { host, stop } of processes) {
+    stop()
+    assert.deepEqual([...new Set(await askWithKeys())], [200], `without ${host}`)
+    await listenAsProcess(t, Number(host.split(':')[1]))
+    assert.deepEqual([...new Set(await askWithKeys())], [200], `with ${host} again`)
+  }
 })
 
 interface Caddy {
