@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { Client } from 'pg'
 import { StoreUnavailableError } from '../failure.ts'
 import { toStoreError as read, sqlState, toConnectError, toTarget } from './postgres-failure.ts'
 
@@ -137,4 +138,14 @@ test('role and database are read from any form of DATABASE_URL', () => {
   })
   assert.deepEqual(toTarget('postgresql://h'), { role: null, database: null, host: 'h' })
   assert.equal(toTarget('postgresql://100%@h/d').role, '100%')
+})
+
+test('what a parameter of DATABASE_URL says is named, where the rest of the URL says something else', () => {
+  const url = 'postgres://u:p@h:5432/d?user=x&host=first&host=other&port=6432&database=y'
+  const { user, host, port, database } = new Client({ connectionString: url })
+  assert.deepEqual([user, host, port, database], ['x', 'other', 6432, 'd'])
+  assert.deepEqual(toTarget(url), { role: 'x', database: 'd', host: 'other:6432' })
+  assert.equal(toTarget('postgres://u@h:5432/d?port=6432').host, 'h:6432')
+  assert.equal(toTarget('postgres://u@h:5432/d?host=&user=').host, 'h:5432')
+  assert.equal(toTarget('postgres://u@h/d?user=').role, 'u')
 })

@@ -34,15 +34,18 @@ export interface PostgresTarget {
   readonly host: string
 }
 
-/** The target that `DATABASE_URL` names. */
+/** The target that `DATABASE_URL` names, as the driver reads it: the last of a parameter, then the rest. */
 export function toTarget(databaseUrl: string): PostgresTarget {
   const read = parseServerUrl(databaseUrl)
   if (read === null) return { role: null, database: null, host: 'the host of DATABASE_URL' }
   const { url, host } = read
+  const last = (name: string) => url.searchParams.getAll(name).at(-1)
+  const name = last('host') || (host === '' ? '' : url.hostname)
+  const port = last('port') || url.port
   return {
-    role: decode(url.username) || url.searchParams.get('user'),
+    role: last('user') || decode(url.username) || null,
     database: decode(url.pathname.slice(1)) || null,
-    host: host || url.searchParams.get('host') || 'the local socket',
+    host: `${name || 'the local socket'}${port && `:${port}`}`,
   }
 }
 
