@@ -17,6 +17,8 @@ const alone = [
   // The built-in prototypes as the runtime makes them, and the modules that a start loads.
   'src/fast/restore-string-speed.test.ts',
   'tests/request/listener/resolves.test.ts',
+  // The user of the process.
+  'src/store/engine/sqlite-directory.test.ts',
   // Memory.
   'tests/request/listener/{bodies,uncaught-errors}.test.ts',
   'src/doors/simplefin/row-texts.test.ts',

@@ -59,8 +59,8 @@ export function enterExisting(dataDir: string): SqliteDirectory | null {
   return { databasePath, keysPath, release: () => lock.close() }
 }
 
-function notWritable(dataDir: string, cause: unknown): StoreOpenError {
-  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown'
+function notWritable(dataDir: string, cause: unknown, known?: string): StoreOpenError {
+  const code = known ?? (cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown')
   return new StoreOpenError(
     'not_writable',
     `the data directory ${dataDir} cannot be written (${code}); see that the user of this process may write there and that its disk has space, or set another DATA_DIR`,
@@ -106,6 +106,8 @@ function takeLock(path: string, dataDir: string): DatabaseSync {
         `another process has the store in ${dataDir} open: stop it, or set another DATA_DIR`,
         { cause },
       )
+    // 8: SQLITE_READONLY. The file is ours and may be written: the directory may not.
+    if (sqliteCode(cause) === 8) throw notWritable(dataDir, cause, 'no right to write')
     const reason = cause instanceof Error ? cause.message : 'unknown'
     throw new StoreOpenError(
       'not_writable',
