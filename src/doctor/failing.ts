@@ -70,6 +70,7 @@ function adviseOn(
   note: RecentFailure | null,
 ): string {
   const again = `\`tributary sync run ${id}\` tries at once`
+  const wait = `Nothing at first: it is tried again by itself; ${again}`
   switch (code) {
     case 'rejected':
       return `${access.whenRefused}; then ${again}`
@@ -85,11 +86,14 @@ function adviseOn(
         ? 'Nothing: it is tried again by itself once the provider allows it'
         : `Nothing: it is tried again by itself; the provider allows the next call at ${toIso(note.until)}`
     case 'unavailable':
+      return note?.isAnswering === true
+        ? 'Raise REQUEST_TIMEOUT_MS, or ask for less at once: one account, fewer days (`from`, `to`)'
+        : wait
     case 'preparing':
     case 'account_gone':
     case 'interrupted':
     case 'store_unavailable':
-      return `Nothing at first: it is tried again by itself; ${again}`
+      return wait
     case 'unreadable':
       return 'Report it with this message, which holds no data (docs/operations/incidents.md, Failed syncs)'
     default:

@@ -17,8 +17,16 @@ export type UpstreamFailure =
     }
   /** A 404 on an account that may have moved to another id: list the accounts again (Akahu). */
   | { readonly kind: 'account_gone'; readonly detail: string }
-  /** 5xx, timeout, refused or reset connection. `status` null when no answer came. */
-  | { readonly kind: 'unavailable'; readonly status: number | null; readonly detail: string }
+  /**
+   * 5xx, timeout, refused or reset connection. `status` null when no answer came. `isAnswering`: its answers
+   * kept coming until the time of our request was over, so that it says nothing of its health.
+   */
+  | {
+      readonly kind: 'unavailable'
+      readonly status: number | null
+      readonly detail: string
+      readonly isAnswering?: true
+    }
   /** 429, from the provider; `isOwnBudget`: we did not ask it, so that it says nothing of its health. */
   | {
       readonly kind: 'throttled'

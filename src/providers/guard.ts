@@ -53,9 +53,13 @@ function countsForBreaker(failure: UpstreamFailure): boolean {
   )
 }
 
-/** A request that our own budget stopped never came to the provider (reading R36). */
-const isOwnBudget = (failure: UpstreamFailure): boolean =>
-  failure.kind === 'throttled' && failure.isOwnBudget === true
+/**
+ * A request that our own budget stopped never came to the provider (reading R36), and where its answers kept
+ * coming only our own time was over (reading R21).
+ */
+const isOurs = (failure: UpstreamFailure): boolean =>
+  (failure.kind === 'throttled' && failure.isOwnBudget === true) ||
+  (failure.kind === 'unavailable' && failure.isAnswering === true)
 
 export interface GuardTarget {
   readonly provider: Provider
@@ -131,10 +135,9 @@ export function makeGuard(options: GuardOptions): Guard {
       options.onEnd?.(target.connectionId, null)
       return result
     } catch (error) {
-      const upstream = asUpstreamError(target, signal, error)
-      const isOurs = upstream !== error && signal.aborted && isAnswering(times)
-      if (upstream !== null && !isOurs) options.onEnd?.(target.connectionId, upstream)
-      await settle(target, key, state, isOurs ? null : upstream)
+      const upstream = toUpstreamError(error, { ...target, ...times, signal })
+      if (upstream !== null) options.onEnd?.(target.connectionId, upstream)
+      await settle(target, key, state, upstream)
       throw upstream === null ? error : toUpstreamApiError(upstream)
     }
   }
@@ -148,7 +151,7 @@ export function makeGuard(options: GuardOptions): Guard {
   ): Promise<void> {
     if (state !== null) {
       const probe = state.kind === 'probe'
-      if (error === null || isOwnBudget(error.failure)) {
+      if (error === null || isOurs(error.failure)) {
         if (probe) await options.breakers.abandon(key)
       } else if (countsForBreaker(error.failure)) await options.breakers.fail(key, probe)
       else await options.breakers.succeed(key, probe)
@@ -162,26 +165,38 @@ export function makeGuard(options: GuardOptions): Guard {
   return { run }
 }
 
+interface Times {
+  readonly begun: number
+  readonly answered: number
+}
+
 /**
  * True when answers kept coming, the latest one in the second half of the request: its time ended before the
  * provider’s pages did, which is no failure of the provider (reading R21).
  */
-function isAnswering({ begun, answered }: { readonly begun: number; readonly answered: number }) {
+function isAnswering({ begun, answered }: Times): boolean {
   const now = performance.now()
   return now - answered < (now - begun) / 2
 }
 
-function asUpstreamError(
-  target: GuardTarget,
-  signal: AbortSignal,
+/** How the provider failed; null: it did not, or nobody waits for it any more. */
+function toUpstreamError(
   error: unknown,
+  about: Times & { readonly provider: Provider; readonly signal: AbortSignal },
 ): UpstreamError | null {
   if (error instanceof UpstreamError) return error
-  // When accounts were refreshed on the way (one had moved), the provider's error is a public one's cause.
-  if (error instanceof ApiError && error.cause instanceof UpstreamError) return error.cause
-  const timedOut =
-    signal.aborted && signal.reason instanceof DOMException && signal.reason.name === 'TimeoutError'
-  if (!timedOut) return null
-  const detail = 'no answer within the time of one request'
-  return new UpstreamError(target.provider, { kind: 'unavailable', status: null, detail }, error)
+  const { provider, signal } = about
+  if (!signal.aborted) {
+    // When accounts were refreshed on the way (one had moved), the provider's error is a public one's cause.
+    return error instanceof ApiError && error.cause instanceof UpstreamError ? error.cause : null
+  }
+  const { reason } = signal
+  if (!(reason instanceof DOMException) || reason.name !== 'TimeoutError') return null
+  const failure: UpstreamFailure = isAnswering(about)
+    ? { kind: 'unavailable', status: null, detail: stillAnswering, isAnswering: true }
+    : { kind: 'unavailable', status: null, detail: 'no answer within the time of one request' }
+  return new UpstreamError(provider, failure, error)
 }
+
+const stillAnswering =
+  'its answers kept coming, but the time of one request was over before the last'

@@ -13,6 +13,8 @@ export interface RecentFailure {
   readonly at: Millis
   /** When the provider allows the next call; absent: it named no wait. */
   readonly until?: Millis
+  /** Its answers kept coming until the time of our request was over. */
+  readonly isAnswering?: true
 }
 
 export interface RecentFailures {
@@ -38,7 +40,9 @@ export function makeRecentFailures(clock: Clock): RecentFailures {
       const { kind, detail } = failure
       const at = clock.now()
       const wait = kind === 'throttled' ? { until: at + failure.retryAfterSeconds * 1000 } : {}
-      failures.set(id, { kind, detail, at, ...wait })
+      const slow =
+        kind === 'unavailable' && failure.isAnswering ? { isAnswering: true as const } : {}
+      failures.set(id, { kind, detail, at, ...wait, ...slow })
       const [oldest] = failures.keys()
       if (failures.size > maxConnections && oldest !== undefined) failures.delete(oldest)
     },

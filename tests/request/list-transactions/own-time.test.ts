@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, beforeEach, test } from 'node:test'
+import { request } from 'undici'
 import { codeOf, type Service, startService } from '#tests/support/service.ts'
 import { akahuRow, type BankUser, makeBankUser, namesOf, plantAkahu } from './planted.ts'
 
@@ -39,6 +40,39 @@ test('R21: a read that runs out of its own time while pages keep arriving is 503
   }
   service.sandbox.akahu.latencyMs = 0
   assert.deepEqual(namesOf(await nz.askAll('&limit=3')), ['0', '1', '2'])
+})
+
+/** What the doctor says of the connection. */
+async function readFinding(): Promise<{ message: string; action: string } | undefined> {
+  const response = await request(`${service.adminUrl}/admin/doctor`, {
+    headers: { authorization: `Bearer ${service.adminToken}` },
+  })
+  const { checks } = (await response.body.json()) as {
+    checks: { name: string; message: string; action: string }[]
+  }
+  return checks.find(({ name }) => name === `connection:${nz.account.connectionId}`)
+}
+
+test('R21: of a read that ran out of its own time the doctor says that pages kept arriving and what to do, of one whose caller left nothing', async () => {
+  plantAkahu(service, 'Rainy Day', rows)
+  service.sandbox.akahu.latencyMs = 300
+  const leaving = AbortSignal.timeout(1000)
+  const left = request(
+    `${service.baseUrl}/v1/transactions?connectionId=${nz.account.connectionId}`,
+    {
+      headers: { authorization: `Bearer ${nz.user.key}` },
+      signal: leaving,
+    },
+  )
+  await assert.rejects(left, { name: 'TimeoutError' })
+  assert.equal(await readFinding(), undefined)
+  assert.equal((await nz.askAll('&limit=5')).status, 503)
+  const found = await readFinding()
+  assert.match(found?.message ?? '', /\(unavailable\): its answers kept coming/)
+  assert.match(found?.action ?? '', /^Raise REQUEST_TIMEOUT_MS/)
+  service.sandbox.akahu.latencyMs = 0
+  assert.equal((await nz.askAll('&limit=5')).status, 200)
+  assert.equal(await readFinding(), undefined)
 })
 
 test('R21: a provider that falls silent in the middle of its pages is one failure for each request', async () => {
