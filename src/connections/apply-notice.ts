@@ -61,7 +61,7 @@ export async function applyNotice(
 
 /** True for a notice that can be the first about a new consent. */
 function isNews({ change }: WebhookNotice): boolean {
-  return change.kind !== 'secret_revoked' && change.kind !== 'cancelled' && change.kind !== 'moved'
+  return change.kind !== 'secret_revoked' && change.kind !== 'cancelled'
 }
 
 /** The login that a provider's notices refer to by this text; null: there is none. */
@@ -128,11 +128,6 @@ async function applyChange(options: ActionOptions, concern: Concern): Promise<vo
     case 'balances':
     case 'holdings':
       return renew(options, concern, async () => {})
-    case 'moved':
-      return renew(options, concern, async (tx) => {
-        for (const { id } of rows) await tx.accounts.repoint(id, change)
-        await requestSyncs(options, tx, rows)
-      })
     case 'status':
       return options.store.transact(async (tx) => {
         for (const row of rows) await saveStatus(options, tx, { row, change })

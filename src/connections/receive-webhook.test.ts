@@ -280,17 +280,6 @@ test('a connection that is being deleted is not changed, and one that was remove
   assert.equal(await statusOf(ground, id), 'deleting')
 })
 
-test('a moved account keeps its id and is found under the new one; its connection is read again', async (t) => {
-  const ground = await makeGround(t)
-  const { user, ids } = await addPerson(ground, 'person-1', [{ id: 'a', account: 'acc-1' }])
-  await ground.requested()
-  const [before] = await ground.store.accounts.list(user.id)
-  await ground.tell(notice({ kind: 'moved', from: at('acc-1'), to: at('acc-2') }))
-  const [after] = await ground.store.accounts.list(user.id)
-  assert.deepEqual(after, { ...before, upstreamId: 'acc-2' })
-  assert.deepEqual(await ground.requested(), ids)
-})
-
 test('a secret that was revoked is deleted, and all its connections are revoked; another one stays', async (t) => {
   const ground = await makeGround(t)
   const { login, ids, epoch } = await addPerson(ground, 'person-1', [{ id: 'a' }, { id: 'b' }])

@@ -105,8 +105,6 @@ export type WebhookChange =
     }
   /** There are newer data of this kind. */
   | { readonly kind: 'balances' | 'holdings' | 'rows' }
-  /** The provider gave an account a new id. */
-  | { readonly kind: 'moved'; readonly from: UpstreamId; readonly to: UpstreamId }
   /** This secret of a login was revoked at the provider, and every consent with it. */
   | { readonly kind: 'secret_revoked'; readonly secret: Secret<string> }
   /** The provider sends no more webhooks about the login (`WebhookReceiver.listen`). */

@@ -262,6 +262,32 @@ test('R35: rows of an account that Akahu moved to other ids are not announced ag
   assert.deepEqual([third.new, idsOf(third.updated)], [[], ['trans_a_official']])
 })
 
+test('R35: a webhook of a move that the list of accounts does not tell yet announces nothing again', async (t) => {
+  const service = await startService({ webhooks: true })
+  t.after(() => service.close())
+  const bank = await watchAkahu(service)
+  bank.plant([akahuAgo(service, 'a', 1), akahuAgo(service, 'b', 2)])
+  await bank.sync()
+  const before = await service.accounts(bank.user)
+  const { people, faultControls, webhooks } = service.sandbox.akahu
+  const { accounts } = people.healthy
+  const index = accounts.findIndex(({ _id }) => _id === bank.account.upstreamId)
+  const moved = accounts[index] ?? assert.fail()
+  const listed = { ...moved, rows: moved.rows.map((row) => ({ ...row })) }
+  const order = { kind: 'ACCOUNT_MIGRATE', account: moved._id }
+  const [sent] = faultControls.webhooks.fire('healthy', order, {})
+  accounts[index] = listed
+  await webhooks.settled()
+  assert.deepEqual(sent?.statuses, [200])
+  const told = await bank.sync()
+  assert.deepEqual([told.new, told.updated], [[], []])
+  accounts[index] = moved
+  const last = await bank.sync()
+  assert.deepEqual([last.new, last.updated], [[], []])
+  const idOf = ({ id }: { readonly id: string }) => id
+  assert.deepEqual((await service.accounts(bank.user)).map(idOf), before.map(idOf))
+})
+
 test('R34a: an account that appears later reports its whole look-back', async (t) => {
   const service = await startService()
   t.after(() => service.close())

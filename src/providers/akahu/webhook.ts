@@ -124,14 +124,11 @@ function toChanges(fields: WebhookFields): readonly WebhookChange[] | null {
     }
     case 'ACCOUNT CREATE':
     case 'ACCOUNT DELETE':
+    // The list of accounts names the former id of a moved one. Until then the account still has it.
+    case 'ACCOUNT MIGRATE':
       return [{ kind: 'accounts' }]
     case 'ACCOUNT UPDATE':
       return toUpdates(fields.updated_fields)
-    case 'ACCOUNT MIGRATE': {
-      const [from, to] = [readShortText(fields.previous_item_id), readShortText(fields.new_item_id)]
-      if (from === null || to === null) return null
-      return [{ kind: 'moved', from: upstreamId(from), to: upstreamId(to) }]
-    }
     case 'TRANSACTION INITIAL_UPDATE':
     case 'TRANSACTION DEFAULT_UPDATE':
     case 'TRANSACTION DELETE':

@@ -6,7 +6,6 @@ import type { Selectable } from 'kysely'
 import { hideNumberShapes } from '#kernel/account-numbers.ts'
 import { type AccountId, type ConnectionId, newId, type UserId } from '#kernel/ids.ts'
 import type { Engine, Write } from '../engine/engine.ts'
-import { hasChanged } from '../engine/rows.ts'
 import type { Db, Tables } from '../engine/tables.ts'
 import { bumpEpoch, lockUser } from '../people/users.ts'
 import type { AccountStore, KnownAccount, ListedAccount, PlanAccounts } from '../ports/accounts.ts'
@@ -53,43 +52,7 @@ export function makeAccountStore({
         }
         return listOf(tx, connection.userId, connectionId)
       }),
-    repoint: (connectionId, ids) =>
-      write(async (tx, touched) => {
-        const owner = await tx
-          .selectFrom('connections')
-          .select('user_id as userId')
-          .where('id', '=', connectionId)
-          .executeTakeFirst()
-        if (owner === undefined || (await lockUser(engine, tx, owner.userId)) !== 'living') return
-        if (!(await repoint(tx, connectionId, ids))) return
-        await bumpEpoch(tx, owner.userId)
-        touched(owner.userId)
-      }),
   }
-}
-
-/**
- * True when an account changed. The caller has locked the user's row, which every writer of accounts locks.
- */
-async function repoint(
-  tx: Db,
-  connectionId: ConnectionId,
-  { from, to }: Parameters<AccountStore['repoint']>[1],
-): Promise<boolean> {
-  const known = await tx
-    .selectFrom('accounts')
-    .select('id')
-    .where('connection_id', '=', connectionId)
-    .where('upstream_id', '=', to)
-    .executeTakeFirst()
-  if (known !== undefined) return false
-  return hasChanged(
-    tx
-      .updateTable('accounts')
-      .set({ upstream_id: to })
-      .where('connection_id', '=', connectionId)
-      .where('upstream_id', '=', from),
-  )
 }
 
 interface Owner {

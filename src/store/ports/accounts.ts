@@ -64,12 +64,4 @@ export interface AccountStore {
     plan: PlanAccounts,
     options?: { readonly at: Millis },
   ): Promise<readonly AccountRow[]>
-  /**
-   * Stores the new upstream id that the provider gave an account; our id stays. Nothing changes when the
-   * connection has no account with the former id, or one with the new id already.
-   */
-  repoint(
-    connectionId: ConnectionId,
-    ids: { readonly from: UpstreamId; readonly to: UpstreamId },
-  ): Promise<void>
 }

@@ -1,22 +1,10 @@
-/**
- * The contract of the port for reports of providers: statuses, which arrive late, twice and in any order, and
- * accounts that were moved.
- */
+/** The contract of the port for reports of providers: statuses, which arrive late, twice and in any order. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ConnectionStatus } from '#contract/resources.ts'
 import { type ConnectionId, newId } from '#kernel/ids.ts'
 import type { StoreOf } from './place.ts'
-import {
-  addKey,
-  addLink,
-  epochOf,
-  newAccount,
-  newConnection,
-  now,
-  replaceAccounts,
-  someUpstreamId,
-} from './rows.ts'
+import { addKey, addLink, epochOf, newConnection, now } from './rows.ts'
 
 const all: readonly ConnectionStatus[] = ['active', 'invalidated', 'pending_mfa', 'revoked']
 
@@ -107,33 +95,5 @@ export function testReportedStatus(store: StoreOf): void {
       )
       assert.equal((await store().connections.find(connection.id))?.status, 'invalidated')
     }
-  })
-
-  test('a moved account keeps our id, and is moved in its connection alone', async () => {
-    const { user, login, connection } = await addLink(store())
-    const other = await store().connections.save(newConnection(user.id, login.id))
-    const [from, to] = [someUpstreamId(), someUpstreamId()]
-    const account = newAccount({ upstreamId: from })
-    const [mine] = await replaceAccounts(store(), connection.id, [account])
-    const [theirs] = await replaceAccounts(store(), other.id, [account])
-    const { hash } = await addKey(store(), user.id)
-    const epoch = await epochOf(store(), hash)
-    await store().accounts.repoint(connection.id, { from, to })
-    const listed = await store().accounts.listByConnection(user.id, connection.id)
-    assert.deepEqual(listed, [{ ...mine, upstreamId: to }])
-    assert.deepEqual(await store().accounts.listByConnection(user.id, other.id), [theirs])
-    assert.equal(await epochOf(store(), hash), epoch + 1)
-    await store().accounts.repoint(connection.id, { from, to })
-    assert.equal(await epochOf(store(), hash), epoch + 1)
-  })
-
-  test('an account is not moved onto another one', async () => {
-    const { user, connection } = await addLink(store())
-    const [from, to] = [someUpstreamId(), someUpstreamId()]
-    const both = [newAccount({ upstreamId: from }), newAccount({ upstreamId: to })]
-    await replaceAccounts(store(), connection.id, both)
-    await store().accounts.repoint(connection.id, { from, to })
-    const listed = await store().accounts.listByConnection(user.id, connection.id)
-    assert.deepEqual(new Set(listed.map((row) => row.upstreamId)), new Set([from, to]))
   })
 }

@@ -132,11 +132,11 @@ test('Akahu reports a moved account: it keeps its id, and its rows are read unde
   assert.deepEqual(sent?.statuses, [200])
   const moved = people.foreign.accounts.find(({ _migrated }) => _migrated !== undefined)
   const old = before.find(({ upstreamId }) => upstreamId === moved?._migrated)
+  assert.equal((await requestedSyncs(service)).length, 1)
+  const ids = `connectionId=${old?.connectionId}&accountId=${old?.id}`
+  assert.equal((await service.get(`/v1/transactions?${ids}`, another)).status, 200)
   const now = (await service.accounts(another)).find(({ id }) => id === old?.id)
   assert.equal(now?.upstreamId, moved?._id)
-  assert.equal((await requestedSyncs(service)).length, 1)
-  const ids = `connectionId=${now?.connectionId}&accountId=${now?.id}`
-  assert.equal((await service.get(`/v1/transactions?${ids}`, another)).status, 200)
 })
 
 test('when Akahu cancels its webhooks, the next refresh of the login requests them again', async () => {
