@@ -14,6 +14,7 @@ import { makeExporter } from '#exports/make-exporter.ts'
 import { factsOf, providerNames } from '#providers/all-facts.ts'
 import type { Environment } from '#settings/environment-file.ts'
 import { ApiError, Tributary, TributaryError } from '../sdk/typescript/index.js'
+import { readMachineZone } from './config.ts'
 import type { ExportStart } from './export-command.ts'
 import { OutputError } from './output.ts'
 import { toPrintable } from './printable.ts'
@@ -64,7 +65,7 @@ async function writeAccount(
   const { account, category, provider } = await findAccount(client, start.account)
   const { from, to, format, hasBom, isForSpreadsheet } = start
   // Programs on this machine show instants in its zone.
-  const zone = Temporal.Now.timeZoneId()
+  const zone = readMachineZone() ?? Temporal.Now.timeZoneId()
   // Read before the rows, so that a file with rows is not lost to a balance. A table has none.
   const hasBalance = category === 'banking' && format !== 'csv'
   const balance = hasBalance ? await readBalance(client, account, writing.terminal) : null

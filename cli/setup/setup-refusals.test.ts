@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { runCommand } from '#tests/support/command.ts'
+import { readMachineZone } from '../config.ts'
 
 const email = 'emma@b.example'
 
@@ -22,16 +23,42 @@ async function setUp(t: TestContext, args: readonly string[], input = '', more =
   return { ...ended, files: readdirSync(folder) }
 }
 
-test('a TZ that is no zone is one line with what to do', async (t) => {
+function restoreZone(t: TestContext): void {
   const before = process.env.TZ
   t.after(() => {
     if (before === undefined) delete process.env.TZ
     else process.env.TZ = before
   })
-  process.env.TZ = 'Mars/Olympus'
-  const { code, out, err } = await setUp(t, ['--email', email])
-  assert.deepEqual([code, out], [1, ''])
-  assert.match(err, /^tributary: TZ names no time zone; .* or give --timezone\n$/)
+}
+
+test('a TZ that is no IANA name is one line with what to do, also where the runtime makes UTC or an offset of it', async (t) => {
+  restoreZone(t)
+  for (const zone of ['Mars/Olympus', 'NZST-12NZDT', 'GMT+12', 'UTC0', ':/etc/localtime']) {
+    process.env.TZ = zone
+    const { code, out, err } = await setUp(t, ['--email', email])
+    assert.deepEqual([code, out], [1, ''], zone)
+    assert.match(err, /^tributary: TZ names no IANA time zone; .* or give --timezone\n$/)
+  }
+})
+
+test('an empty TZ counts as unset, and a zone behind a colon is that zone', async (t) => {
+  restoreZone(t)
+  delete process.env.TZ
+  const ofMachine = readMachineZone()
+  assert.ok(ofMachine !== null)
+  for (const [text, zone] of [
+    ['', ofMachine],
+    [' ', ofMachine],
+    ['Pacific/Auckland', 'Pacific/Auckland'],
+    [':Pacific/Auckland', 'Pacific/Auckland'],
+  ] as const) {
+    process.env.TZ = text
+    assert.equal(readMachineZone(), zone, text)
+  }
+  process.env.TZ = ''
+  const { code, out, err } = await setUp(t, ['--email', email, '--json'])
+  assert.deepEqual([code, err], [0, ''])
+  assert.equal(JSON.parse(out).user.timezone, ofMachine)
 })
 
 test('a token that is broken over two lines is refused as such, and nothing is made', async (t) => {

@@ -4,6 +4,7 @@
  */
 
 import { factsOf } from '#providers/all-facts.ts'
+import { readMachineZone } from '../config.ts'
 import { Refusal } from '../server.ts'
 import { chooseRequest } from './first-request.ts'
 import type { Collected, PersonalKeys } from './personal-keys.ts'
@@ -114,7 +115,7 @@ async function ensureUser(given: Arrangement): Promise<{ user: User; isNew: bool
   const found = await findUser(admin, email)
   if (found !== null) return { user: found, isNew: false }
   await refuseSecondOwner(admin, email)
-  const timezone = given.timezone ?? readMachineZone()
+  const timezone = given.timezone ?? demandMachineZone()
   // The owner has access, whatever the plan of others is.
   const body = { email, timezone, plan: 'professional' }
   try {
@@ -143,12 +144,11 @@ async function refuseSecondOwner(admin: SetupAdmin, email: string): Promise<void
 }
 
 /** @throws Refusal when the machine has none: a `TZ` that names no zone. */
-function readMachineZone(): string {
-  // Undefined for a `TZ` that is no zone, whatever the type says.
-  const zone: string | undefined = Intl.DateTimeFormat().resolvedOptions().timeZone
-  if (zone !== undefined && zone !== 'Etc/Unknown') return zone
+function demandMachineZone(): string {
+  const zone = readMachineZone()
+  if (zone !== null) return zone
   const message =
-    'TZ names no time zone; set it to an IANA name such as Australia/Sydney, unset it, or give --timezone'
+    'TZ names no IANA time zone; set it to one such as Australia/Sydney, unset it, or give --timezone'
   throw new Refusal({ error: { message } })
 }
 
