@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
 import { createServer as createHttpsServer } from 'node:https'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { makeCertificate } from '#tests/support/certificate.ts'
 import { callServer, findServer, type Refusal } from './server.ts'
@@ -18,6 +21,17 @@ test('the command finds the admin listener at every form of ADMIN_HOST that the 
     assert.equal(await find(host), 'http://[::1]:3002', host)
   }
   assert.equal(await find('admin.internal'), 'http://admin.internal:3002')
+})
+
+test('what a link in the place of the token leads to is not sent: whoever may write in its folder could choose it', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'tributary-server-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  writeFileSync(join(folder, 'secret'), 'a-line-of-another-file')
+  symlinkSync(join(folder, 'secret'), join(folder, 'admin-token'))
+  await assert.rejects(
+    findServer({ NODE_ENV: 'test', DATA_DIR: folder }, '/'),
+    /^Refusal: .*admin-token cannot be read \(it is a link\); set ADMIN_TOKEN instead$/,
+  )
 })
 
 test('a port or a host that is none is refused by the name of the variable that is set', async () => {

@@ -13,6 +13,7 @@ import {
   readEnvironmentFile,
 } from '#settings/environment-file.ts'
 import { readHost, toLocalUrl } from '#settings/listener.ts'
+import { plainFileFlags } from '#store/plain-file.ts'
 
 export interface Server {
   readonly url: string
@@ -117,11 +118,13 @@ function readUrl(read: (name: string) => string | undefined): string {
 
 async function readIfThere(file: string): Promise<string | null> {
   try {
-    return (await readFile(file, 'utf8')).trim()
+    // Through a link any file of this user would be sent as the token.
+    return (await readFile(file, { encoding: 'utf8', flag: plainFileFlags })).trim()
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? error.code : undefined
     if (code === 'ENOENT' || code === 'ENOTDIR') return null
-    throw refusal(`${file} cannot be read (${String(code)}); set ADMIN_TOKEN instead`, [], error)
+    const why = code === 'ELOOP' ? 'it is a link' : String(code)
+    throw refusal(`${file} cannot be read (${why}); set ADMIN_TOKEN instead`, [], error)
   }
 }
 

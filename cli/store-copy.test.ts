@@ -2,7 +2,7 @@
  * `tributary store copy` as a command: how the database is named, and what is refused before one is asked.
  */
 import assert from 'node:assert/strict'
-import { mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -95,18 +95,24 @@ test('a running service, another key and a folder without a store are refused be
   assert.deepEqual(readdirSync(empty), [], 'nothing is made there')
 })
 
-test('a folder in which nothing can be written is one sentence', async (t) => {
+test('a link in the place of a file of the store is one sentence', async (t) => {
   const place = await makeStore(t)
   const environment = { DATA_DIR: place.dataDir, ENCRYPTION_KEY: keyText(keyA) }
-  const lock = join(place.dataDir, 'tributary.lock')
-  rmSync(lock)
-  symlinkSync(join(place.dataDir, 'nowhere', 'lock'), lock)
-  const closed = await runHidden(['store', 'copy', '--to', '-'], {
-    environment,
-    input: `${url}\n`,
-  })
-  assert.equal(closed.code, 1)
-  assert.match(closed.err, /^tributary: the data directory .* cannot be written \(E\w+\)/)
+  for (const name of ['tributary.lock', 'tributary.db', 'event-keys.db']) {
+    const path = join(place.dataDir, name)
+    renameSync(path, join(place.dataDir, 'elsewhere'))
+    symlinkSync(join(place.dataDir, 'elsewhere'), path)
+    const closed = await runHidden(['store', 'copy', '--to', '-'], {
+      environment,
+      input: `${url}\n`,
+    })
+    assert.equal(closed.code, 1)
+    assert.equal(
+      closed.err,
+      `tributary: ${path} is a link, which is not followed: put what it leads to in its place\n`,
+    )
+    renameSync(join(place.dataDir, 'elsewhere'), path)
+  }
 })
 
 test('the settings are those of the service: the environment, and the .env of the folder', async (t) => {

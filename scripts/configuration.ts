@@ -78,7 +78,8 @@ const rules = `## Rules for several variables
 - In sandbox mode the SQLite database is in \`DATA_DIR/sandbox\`; generated secrets stay in \`DATA_DIR/secrets\` and
   \`DATA_DIR/admin-token\` in both modes.
 - Generated secrets are readable only by their owner. Files that others can read get mode 0600 at the start, with a
-  warning; existing files are never overwritten, a damaged one stops the start.`
+  warning; existing files are never overwritten, a damaged one stops the start. So does a link in the place of one, or of
+  \`DATA_DIR/secrets\`; \`DATA_DIR\` may itself be a link.`
 
 function toExampleLine([name, setting]: [string, Setting<unknown>]): string {
   const value = setting.fallback === null ? '' : setting.defaultText

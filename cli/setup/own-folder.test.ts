@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import {
   chmodSync,
   chownSync,
+  lchownSync,
   mkdirSync,
   mkdtempSync,
   rmSync,
@@ -12,7 +13,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { demandOwnFolder, isOurs, isPrivateGroup } from './own-folder.ts'
+import { demandOwnData, demandOwnFolder, isOurs, isPrivateGroup } from './own-folder.ts'
 
 function makeFolder(t: TestContext): string {
   const folder = mkdtempSync(join(tmpdir(), 'tributary-own-'))
@@ -41,6 +42,45 @@ test('a folder that others may write is refused by its name, also above, and als
       }
     }
     chmodSync(opened, 0o755)
+  }
+})
+
+test('a link that leads to a folder of one’s own is taken, where nobody else may put another in its place', (t) => {
+  const folder = makeFolder(t)
+  for (const place of ['shared', 'inner/data']) mkdirSync(join(folder, place))
+  const link = join(folder, 'shared', 'link')
+  symlinkSync('../inner', link)
+  for (const [mode, isTaken] of [
+    [0o755, true],
+    [0o777, false],
+    // Whose link is removed by its owner alone.
+    [0o1777, true],
+  ] as const) {
+    chmodSync(join(folder, 'shared'), mode)
+    for (const demand of [
+      () => demandOwnFolder(link),
+      () => demandOwnData(link),
+      () => demandOwnData(join(link, 'data')),
+    ]) {
+      if (isTaken) demand()
+      else assert.throws(demand, /\/shared \(owner \d+, group \d+, mode 0777\) may be written/)
+    }
+  }
+  if (process.getuid?.() !== 0) return
+  lchownSync(link, 1235, 1235)
+  assert.throws(() => demandOwnData(link), /\/link \(owner 1235, /)
+})
+
+test('a data directory that is missing is judged by the folder in which it would be made', (t) => {
+  const folder = join(makeFolder(t), 'inner')
+  const missing = join(folder, 'a', 'data')
+  demandOwnData(missing)
+  // In one with the sticky bit somebody else may make it first.
+  for (const mode of [0o777, 0o1777]) {
+    chmodSync(folder, mode)
+    const words =
+      /^Refusal: \S+\/inner \(owner .* in \S+\/inner\/a\/data: start the service, then run/
+    assert.throws(() => demandOwnData(missing), words)
   }
 })
 

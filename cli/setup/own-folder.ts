@@ -1,37 +1,80 @@
 /**
- * Whether a folder is this user's alone: neither it, nor a folder above it, nor the `.env` in it may be
- * written by anybody else, who could otherwise choose the settings that are read, and the files that are
- * written, with the rights of this user.
+ * Whether a folder is this user's alone: neither it, nor a folder above it, nor a link that leads to it, nor
+ * the `.env` in it may be written by anybody else, who could otherwise choose the settings that are read, and
+ * the files that are written, with the rights of this user.
  */
-import { existsSync, readFileSync, realpathSync, type Stats, statSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import {
+  existsSync,
+  lstatSync,
+  readFileSync,
+  readlinkSync,
+  realpathSync,
+  type Stats,
+  statSync,
+} from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import { Refusal } from '../server.ts'
 
 /** @throws Refusal which names the folder, or the `.env`, that somebody else may write. */
 export function demandOwnFolder(folder: string): void {
-  const me = process.getuid?.()
-  // Windows has no such owners and modes.
-  if (me === undefined) return
   const path = realpathSync(folder)
-  const users = readAccounts('/etc/passwd')
-  const groups = readAccounts('/etc/group')
-  const isPrivate = (group: number) => isPrivateGroup(group, { user: me, users, groups })
-  const isSafe = (one: string, isItself: boolean) =>
-    isOurs(statSync(one), { user: me, isItself, isPrivate })
-  const open = listUpwards(path).find((one) => !isSafe(one, one === path))
-  if (open !== undefined) {
-    const message = `${describe(open)} may be written by another user, who could change what setup reads and writes in ${path}: run setup as the owner of that folder, or in a folder that only you may write`
-    throw new Refusal({ error: { message } })
-  }
+  const advice = 'run setup as the owner of that folder, or in a folder that only you may write'
+  const isSafe = demandOwnWay(resolve(folder), path, advice)
   const file = join(path, '.env')
-  if (!existsSync(file) || isSafe(file, true)) return
-  const message = `${describe(file)} may be written by another user, who could choose the settings that setup reads: let it belong to the user who runs setup, with mode 0600`
+  if (!existsSync(file) || isSafe(statSync(file), true)) return
+  const message = `${describe(file, statSync(file))} may be written by another user, who could choose the settings that setup reads: let it belong to the user who runs setup, with mode 0600`
   throw new Refusal({ error: { message } })
 }
 
-function describe(path: string): string {
-  const { uid, gid, mode } = statSync(path)
+/**
+ * Looks at the data directory, or at the folder in which it would be made.
+ * @throws Refusal which names the folder that somebody else may write.
+ */
+export function demandOwnData(dataDir: string): void {
+  const advice =
+    'start the service, then run setup again, or run setup as the owner of that folder, or set a DATA_DIR that only you may write'
+  demandOwnWay(findNearest(resolve(dataDir)), dataDir, advice)
+}
+
+/** The folder, or the nearest one above it that is there, since it would be made in that one. */
+function findNearest(path: string): string {
+  return existsSync(path) || dirname(path) === path ? path : findNearest(dirname(path))
+}
+
+type IsSafe = (stats: Stats, isItself: boolean) => boolean
+
+/** Returns what judges the files in it, too. @throws Refusal */
+function demandOwnWay(path: string, name: string, advice: string): IsSafe {
+  const me = process.getuid?.()
+  // Windows has no such owners and modes.
+  if (me === undefined) return () => true
+  const users = readAccounts('/etc/passwd')
+  const groups = readAccounts('/etc/group')
+  const isPrivate = (group: number) => isPrivateGroup(group, { user: me, users, groups })
+  const isSafe: IsSafe = (stats, isItself) => isOurs(stats, { user: me, isItself, isPrivate })
+  const itself = realpathSync(path)
+  const open = listWay(path).find((one) => {
+    const stats = lstatSync(one)
+    // Everybody may write a link by its mode, but nobody changes it except in its folder.
+    if (stats.isSymbolicLink()) return stats.uid !== 0 && stats.uid !== me
+    return !isSafe(stats, realpathSync(one) === itself)
+  })
+  if (open === undefined) return isSafe
+  const message = `${describe(open, lstatSync(open))} may be written by another user, who could change what setup reads and writes in ${name}: ${advice}`
+  throw new Refusal({ error: { message } })
+}
+
+function describe(path: string, { uid, gid, mode }: Stats): string {
   return `${path} (owner ${uid}, group ${gid}, mode ${(mode & 0o7777).toString(8).padStart(4, '0')})`
+}
+
+/** The folder and those above it; for a link among them also where it leads, with the folders above that. */
+function listWay(path: string): readonly string[] {
+  return listUpwards(path).flatMap((one) =>
+    lstatSync(one).isSymbolicLink()
+      ? [one, ...listWay(resolve(realpathSync(dirname(one)), readlinkSync(one)))]
+      : [one],
+  )
 }
 
 function listUpwards(path: string): readonly string[] {

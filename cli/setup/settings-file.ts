@@ -4,11 +4,11 @@
  * replaced as a whole, readable by its owner alone. Everything is done by descriptor and through no link, so
  * that nobody who may write to the folder leads it to another file.
  */
-import { constants } from 'node:fs'
 import { type FileHandle, open, rename, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isDeepStrictEqual, parseEnv } from 'node:util'
 import { parseVariables } from '#settings/environment-file.ts'
+import { plainFileFlags } from '#store/plain-file.ts'
 import { Refusal } from '../server.ts'
 
 export interface Written {
@@ -91,11 +91,9 @@ interface Found {
 }
 
 async function readIfThere(path: string): Promise<Found | null> {
-  // A link is refused, and a pipe in its place is not waited for; Windows has neither flag.
-  const { O_RDONLY, O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants
   let file: FileHandle
   try {
-    file = await open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK)
+    file = await open(path, plainFileFlags)
   } catch (error) {
     if (codeOf(error) === 'ENOENT') return null
     throw error

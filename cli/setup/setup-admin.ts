@@ -2,12 +2,10 @@
  * The admin API that a setup uses: that of the service that runs on this machine, or one inside this process
  * while none runs. Both answer the same calls.
  */
-
-import { statSync } from 'node:fs'
-import { resolve } from 'node:path'
 import type { Config } from '#settings/compose.ts'
 import type { Environment } from '#settings/environment-file.ts'
 import { type Call, callServer, findServer, Refusal, type Server, toAnswer } from '../server.ts'
+import { demandOwnData } from './own-folder.ts'
 
 export interface SetupAdmin {
   /** The public origin of the service. */
@@ -181,16 +179,10 @@ async function openOnce({
   }
 }
 
-/** Files that root makes could not be opened by the service. */
-function refuseForeignData({ dataDir, databaseUrl }: Config): void {
-  if (process.getuid?.() !== 0) return
-  const owner = databaseUrl === null ? ownerOf(resolve(dataDir)) : 0
-  if (owner === 0) return
-  const message = `${dataDir} belongs to another user: start the service, then run setup again, or run setup as that user`
-  throw new Refusal({ error: { message } })
-}
-
-/** 0 when there is no such directory: then it is made. */
-function ownerOf(path: string): number {
-  return statSync(path, { throwIfNoEntry: false })?.uid ?? 0
+/**
+ * With a database and an admin token that are set, nothing is read or written in the data directory.
+ * @throws Refusal where somebody else may write there, also for root, whose files the service could not open.
+ */
+function refuseForeignData({ dataDir, databaseUrl, adminToken }: Config): void {
+  if (databaseUrl === null || adminToken === null) demandOwnData(dataDir)
 }

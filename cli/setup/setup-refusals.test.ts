@@ -2,7 +2,16 @@
  * What `tributary setup` refuses before it opens a store: the zone of the machine, and a token that is cut.
  */
 import assert from 'node:assert/strict'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -82,4 +91,36 @@ test('a variable with a key of another provider, or with quotes, is named, and n
     assert.match(err, why)
     assert.doesNotMatch(err, /sekrit/)
   }
+})
+
+test('a data directory in which others may write is refused: no file is changed through a link, and none is made', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'tributary-shared-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  const victim = join(folder, 'victim')
+  writeFileSync(victim, 'a-file-of-mine-with-words', { mode: 0o644 })
+  const shared = join(folder, 'shared')
+  mkdirSync(shared)
+  chmodSync(shared, 0o1777)
+  symlinkSync(victim, join(shared, 'admin-token'))
+  // Port 9, where nothing listens.
+  const database = {
+    DATABASE_URL: 'postgresql://user@127.0.0.1:9/tributary',
+    ENCRYPTION_KEY: Buffer.alloc(32, 5).toString('base64'),
+  }
+  for (const more of [{}, database]) {
+    for (const DATA_DIR of [shared, join(shared, 'data')]) {
+      const { code, err } = await setUp(t, ['--email', email], '', { DATA_DIR, ...more })
+      assert.equal(code, 1)
+      assert.match(
+        err,
+        /^tributary: \S+\/shared \(owner .*mode 1777\) may be written by another user/,
+      )
+      assert.match(err, /: start the service, then run setup again, or .* set a DATA_DIR that only/)
+      assert.equal(statSync(victim).mode & 0o777, 0o644)
+      assert.deepEqual(readdirSync(shared), ['admin-token'])
+    }
+  }
+  // Nothing in it is used.
+  const more = { ...database, DATA_DIR: shared, ADMIN_TOKEN: 'an-admin-token-of-tests' }
+  assert.match((await setUp(t, ['--email', email], '', more)).err, /PostgreSQL does not answer/)
 })

@@ -1,6 +1,17 @@
 /** Proves that secrets are generated once, readable by their owner alone, and never overwritten. */
 import assert from 'node:assert/strict'
-import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import {
+  chmod,
+  mkdir,
+  mkdtemp,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -84,6 +95,41 @@ test('files that others can read are tightened, with a warning that names them',
     assert.equal(await modeOf(join(folder, 'data/secrets/encryption-key')), 0o600)
     assert.equal(after.adminToken.reveal(), before.adminToken.reveal())
     assert.doesNotMatch(after.warnings.join(), new RegExp(before.adminToken.reveal()))
+  }))
+
+test('a link in the place of a file, or of their folder, is refused, and what it leads to stays as it is', () =>
+  inFolder(async (folder) => {
+    await load(folder)
+    for (const place of ['admin-token', 'secrets/encryption-key', 'secrets']) {
+      const path = join(folder, 'data', place)
+      const elsewhere = join(folder, 'elsewhere')
+      await rename(path, elsewhere)
+      await chmod(elsewhere, 0o755)
+      await symlink(elsewhere, path)
+      await assert.rejects(load(folder), (error: unknown) => {
+        assert.ok(error instanceof SecretsError)
+        assert.ok(error.message.includes(`${path} is a link, which is not followed: put`))
+        return true
+      })
+      assert.equal(await modeOf(elsewhere), 0o755)
+      await rm(path)
+      await rename(elsewhere, path)
+    }
+    await symlink(join(folder, 'nowhere'), join(folder, 'data/secrets/new'))
+    await rename(join(folder, 'data/secrets/new'), join(folder, 'data/secrets/encryption-key'))
+    await assert.rejects(load(folder), /is a link/)
+    assert.deepEqual(await readdir(folder), ['data'])
+  }))
+
+test('a data directory may itself be a link', () =>
+  inFolder(async (folder) => {
+    const first = await load(folder)
+    await rename(join(folder, 'data'), join(folder, 'elsewhere'))
+    await symlink('elsewhere', join(folder, 'data'))
+    const second = await load(folder)
+    assert.deepEqual(second.warnings, [])
+    assert.equal(second.adminToken.reveal(), first.adminToken.reveal())
+    assert.deepEqual(second.encryptionKeys.reveal(), first.encryptionKeys.reveal())
   }))
 
 for (const content of ['', 'half a key', Buffer.alloc(16).toString('base64')]) {

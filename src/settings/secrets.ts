@@ -2,13 +2,14 @@
  * The secrets that operators need not set: the encryption key of the embedded store and the admin token. They
  * are generated once, readable by their owner alone, and never overwritten. A damaged file is refused, since
  * a new key would make everything sealed with the old one unreadable. For the same reason no key is generated
- * when a store already exists.
+ * when a store already exists. A link in the place of a file, or of their folder, is refused.
  */
 import { randomBytes } from 'node:crypto'
-import { chmod, type FileHandle, link, open, readFile, stat, unlink } from 'node:fs/promises'
+import { type FileHandle, link, open, readFile, stat, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Secret } from '#kernel/secret.ts'
 import { makeFolder } from '#store/make-folder.ts'
+import { plainFileFlags, setMode, statPlain } from '#store/plain-file.ts'
 import type { Config } from './compose.ts'
 import { keyBytes, parseEncryptionKeys } from './encryption-keys.ts'
 
@@ -113,10 +114,10 @@ interface FileRules<Value> {
 async function loadFile<Value>(path: string, rules: FileRules<Value>): Promise<Value> {
   try {
     makeFolder(dirname(path))
-    if (rules.isPrivateFolder) await tighten(dirname(path), 0o700, rules.warnings)
+    if (rules.isPrivateFolder) tighten(dirname(path), 0o700, rules.warnings)
     const existing = await readText(path)
     const text = existing ?? (await createFile(path, rules.make()))
-    await tighten(path, 0o600, rules.warnings)
+    tighten(path, 0o600, rules.warnings)
     const value = rules.parse(text.trim())
     if (value !== undefined) return value
   } catch (cause) {
@@ -144,13 +145,10 @@ const maxFileBytes = 65_536
 
 /** Null when there is no such file. */
 async function readText(path: string): Promise<string | null> {
-  try {
-    if ((await stat(path)).size > maxFileBytes) throw new Error('it is far too large for a secret')
-    return await readFile(path, 'utf8')
-  } catch (error) {
-    if (codeOf(error) === 'ENOENT') return null
-    throw error
-  }
+  const found = statPlain(path)
+  if (found === undefined) return null
+  if (found.size > maxFileBytes) throw new Error('it is far too large for a secret')
+  return await readFile(path, { encoding: 'utf8', flag: plainFileFlags })
 }
 
 /**
@@ -217,13 +215,13 @@ async function syncFolder(path: string): Promise<void> {
 /**
  * Removes the permissions of group and others; where that is impossible (a read-only mount), adds a warning.
  */
-async function tighten(path: string, mode: number, warnings: string[]): Promise<void> {
+function tighten(path: string, mode: number, warnings: string[]): void {
   // Windows has no such mode bits: Node reports made-up ones.
   if (process.platform === 'win32') return
-  const now = (await stat(path)).mode & 0o777
+  const now = (statPlain(path)?.mode ?? 0) & 0o777
   if ((now & 0o077) === 0) return
   try {
-    await chmod(path, mode)
+    setMode(path, mode)
     warnings.push(`${path} could be read by others (mode ${octal(now)}): it is ${octal(mode)} now.`)
   } catch (error) {
     if (!['EPERM', 'EROFS', 'EACCES'].includes(codeOf(error))) throw error

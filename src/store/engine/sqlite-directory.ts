@@ -3,12 +3,13 @@
  * is an exclusive SQLite lock on a separate file: the operating system releases it when the process ends, so
  * it is never stale.
  */
-import { chmodSync, closeSync, existsSync, openSync, statSync } from 'node:fs'
+import { accessSync, closeSync, constants, openSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { StoreOpenError } from '../failure.ts'
 import type { StoreLog } from '../log.ts'
 import { makeFolder } from '../make-folder.ts'
+import { SymlinkError, setMode, statPlain } from '../plain-file.ts'
 import { sqliteCode } from './sqlite-statements.ts'
 
 export interface SqliteDirectory {
@@ -50,7 +51,8 @@ export function enterExisting(dataDir: string): SqliteDirectory | null {
   const lockPath = join(dataDir, 'tributary.lock')
   try {
     // An empty file was never written to.
-    if ((statSync(databasePath, { throwIfNoEntry: false })?.size ?? 0) === 0) return null
+    if ((statPlain(databasePath)?.size ?? 0) === 0) return null
+    statPlain(keysPath)
     makePrivate(lockPath)
   } catch (cause) {
     throw notWritable(dataDir, cause)
@@ -60,6 +62,8 @@ export function enterExisting(dataDir: string): SqliteDirectory | null {
 }
 
 function notWritable(dataDir: string, cause: unknown, known?: string): StoreOpenError {
+  if (cause instanceof SymlinkError)
+    return new StoreOpenError('not_writable', cause.message, { cause })
   const code = known ?? (cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown')
   return new StoreOpenError(
     'not_writable',
@@ -69,13 +73,19 @@ function notWritable(dataDir: string, cause: unknown, known?: string): StoreOpen
 }
 
 /**
- * SQLite creates its side files (-wal, -shm) with the mode of the main file. An existing file is never opened
- * here, because closing any handle of a file drops all POSIX locks that this process has on it
+ * SQLite creates its side files (-wal, -shm) with the mode of the main file and follows no link in their
+ * place. It would follow one in the place of a main file, which is therefore refused here. An existing file
+ * is opened here only to change its mode, and the mode of one that this process uses was changed before:
+ * closing any handle of a file drops all POSIX locks that this process has on it
  * (sqlite.org/howtocorrupt.html §2.2).
  */
 function makePrivate(path: string): void {
-  if (existsSync(path)) chmodSync(path, 0o600)
-  else closeSync(openSync(path, 'wx', 0o600))
+  const found = statPlain(path)
+  if (found === undefined) closeSync(openSync(path, 'wx', 0o600))
+  // Windows has no such permission bits.
+  if (found === undefined || process.platform === 'win32') return
+  if ((found.mode & 0o777) !== 0o600) setMode(path, 0o600)
+  accessSync(path, constants.R_OK | constants.W_OK)
 }
 
 /** Only warns: an existing directory may be shared on purpose, so its mode is not changed. */

@@ -5,7 +5,16 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { chmodSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { after, test } from 'node:test'
@@ -79,6 +88,79 @@ test(
       assert.equal(statSync(dataDir).mode & 0o777, 0o700)
     }
     await store.close()
+  }),
+)
+
+test(
+  'a file that others may read is for its owner alone after the opening',
+  inPlace(async (place) => {
+    await (await place.open()).close()
+    const files = readdirSync(place.dataDir).map((name) => join(place.dataDir, name))
+    for (const file of files) chmodSync(file, 0o644)
+    await (await place.open()).close()
+    if (!posix) return
+    for (const file of files) assert.equal(statSync(file).mode & 0o777, 0o600, file)
+  }),
+)
+
+test(
+  'a link in the place of a file is refused by its name, and what it leads to stays as it is',
+  inPlace(async (place) => {
+    const dataDir = join(place.dataDir, 'data')
+    const elsewhere = join(place.dataDir, 'elsewhere')
+    mkdirSync(dataDir)
+    for (const name of ['tributary.lock', 'tributary.db', 'event-keys.db']) {
+      const path = join(dataDir, name)
+      for (const isThere of [true, false]) {
+        if (isThere) writeFileSync(elsewhere, 'words')
+        if (isThere) chmodSync(elsewhere, 0o644)
+        symlinkSync(elsewhere, path)
+        const { reason, message } = await failureOf(dataDir)
+        assert.equal(reason, 'not_writable')
+        assert.equal(
+          message,
+          `${path} is a link, which is not followed: put what it leads to in its place`,
+        )
+        if (isThere && posix) assert.equal(statSync(elsewhere).mode & 0o777, 0o644)
+        rmSync(path)
+        rmSync(elsewhere, { force: true })
+      }
+    }
+    assert.deepEqual(readdirSync(place.dataDir), ['data'])
+  }),
+)
+
+test(
+  'links in the place of what SQLite makes beside its files are not followed',
+  inPlace(async (place) => {
+    await (await place.open()).close()
+    const elsewhere = join(place.dataDir, 'elsewhere')
+    for (const name of ['tributary.db', 'event-keys.db', 'tributary.lock']) {
+      for (const side of ['wal', 'shm', 'journal']) {
+        writeFileSync(elsewhere, 'words')
+        chmodSync(elsewhere, 0o644)
+        symlinkSync(elsewhere, join(place.dataDir, `${name}-${side}`))
+        // Some it removes, at some it fails.
+        await place.open().then(
+          (store) => store.close(),
+          () => {},
+        )
+        assert.equal(readFileSync(elsewhere, 'utf8'), 'words', `${name}-${side}`)
+        if (posix) assert.equal(statSync(elsewhere).mode & 0o777, 0o644)
+        rmSync(join(place.dataDir, `${name}-${side}`), { force: true })
+      }
+    }
+  }),
+)
+
+test(
+  'the directory may itself be a link',
+  inPlace(async (place) => {
+    await (await place.open()).close()
+    const link = join(place.dataDir, 'link')
+    symlinkSync(place.dataDir, link)
+    const options = { databaseUrl: null, mode: 'live', encryptionKeys: [keyA] } as const
+    await (await openStore({ ...options, dataDir: link })).close()
   }),
 )
 
