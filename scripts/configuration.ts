@@ -67,7 +67,7 @@ const rules = `## Rules for several variables
   \`[::1]\` are accepted.
 - A provider is configured when all its credentials are set: \`FISKIL_CLIENT_ID\` and \`FISKIL_CLIENT_SECRET\`;
   \`AKAHU_APP_TOKEN\` (with \`AKAHU_APP_SECRET\` for a full app); \`SNAPTRADE_CLIENT_ID\` and \`SNAPTRADE_CONSUMER_KEY\`. An incomplete
-  set stops the start, and so does a value in quotes, a key of another provider, or an app token of Akahu that does not begin with \`app_token_\`. Up needs none, and Akahu and SnapTrade work without: people link their own tokens and keys. Such a provider does not count as configured for
+  set stops the start, and so does a value in quotes, a key of another provider or of Tributary, or an app token of Akahu that does not begin with \`app_token_\`. Up needs none, and Akahu and SnapTrade work without: people link their own tokens and keys. Such a provider does not count as configured for
   \`SANDBOX\`, so an installation with people's own credentials alone says \`SANDBOX=false\`.
 - With \`DATABASE_URL\`, \`ENCRYPTION_KEY\` must be set, the same on every process. Store it apart from backups of the database:
   together they reveal your users' credentials.

@@ -95,7 +95,7 @@ function adviseOn(
     case 'store_unavailable':
       return wait
     case 'unreadable':
-      return 'Report it with this message, which holds no data (docs/operations/incidents.md, Failed syncs)'
+      return 'Where the message names a proxy, look at that; else report it with the message, which holds no data (docs/operations/incidents.md, Failed syncs)'
     default:
       return 'Look up the code in docs/operations/incidents.md, Failed syncs; the log line `sync run` of this connection says more'
   }

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { describeMisplaced, describeWrongKey } from './misplaced-key.ts'
 
-test('a key of another provider and a value in quotes are named, at every provider', () => {
+test('a key of another provider or of Tributary and a value in quotes are named, at every provider', () => {
   for (const provider of ['fiskil', 'akahu', 'snaptrade', 'up'] as const) {
     for (const text of ['"key"', "'key", 'key`', '“key”']) {
       assert.equal(describeMisplaced(provider, text), 'a value in quotes')
@@ -17,6 +17,8 @@ test('a key of another provider and a value in quotes are named, at every provid
         describeMisplaced(provider, text) ?? '',
         /^a key of SimpleFIN, which begins with /,
       )
+    for (const text of ['trib_live_1', 'trib_admin_1'])
+      assert.match(describeMisplaced(provider, text) ?? '', /^a key of Tributary itself, which /)
     assert.equal(describeMisplaced(provider, 'PERSONAL-1'), null)
   }
 })

@@ -1,6 +1,6 @@
 /**
- * Tells without a call what cannot be a key of a provider: a key of another one, which must not be sent
- * there, or a value in quotes. The providers' facts say how their keys begin. No text is ever repeated.
+ * Tells without a call what cannot be a key of a provider: a key of another one or of ours, which must not be
+ * sent there, or a value in quotes. The providers' facts say how their keys begin. No text is ever repeated.
  */
 import type { Provider } from '#contract/resources.ts'
 import { factsOf, providerNames } from './all-facts.ts'
@@ -10,6 +10,7 @@ const quote = /^["'`“”‘’„«»]|["'`“”‘’„«»]$/
 /** What the text is; null: it may be a key of this provider. */
 export function describeMisplaced(provider: Provider, text: string): string | null {
   if (quote.test(text)) return 'a value in quotes'
+  if (text.startsWith('trib_')) return 'a key of Tributary itself, which begins with "trib_"'
   for (const other of providerNames.filter((name) => name !== provider)) {
     const start = listStarts(other).find((one) => text.startsWith(one))
     if (start !== undefined) return `a key of ${factsOf(other).name}, which begins with "${start}"`

@@ -46,6 +46,10 @@ test('a key of another provider in a variable is refused by what it is, before a
       { FISKIL_CLIENT_ID: 'x', FISKIL_CLIENT_SECRET: 'app_token_sekrit' },
       'FISKIL_CLIENT_SECRET: got a key of Akahu, which begins with "app_token_", should be that of Fiskil, alone',
     ],
+    [
+      { FISKIL_CLIENT_ID: 'x', FISKIL_CLIENT_SECRET: 'trib_live_sekrit' },
+      'FISKIL_CLIENT_SECRET: got a key of Tributary itself, which begins with "trib_", should be that of Fiskil, alone',
+    ],
   ]
   for (const [variables, problem] of cases) assert.deepEqual(problemsOf(variables), [problem])
 })

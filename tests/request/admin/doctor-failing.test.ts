@@ -133,6 +133,20 @@ test('R23: a row that cannot be read is a finding that names the field and no da
   await sync(bank)
 })
 
+test('an answer that a proxy has compressed is a finding that sends the operator to that proxy first', async () => {
+  const reply = { status: 200, headers: { 'content-encoding': 'gzip' }, body: {} }
+  sandbox.akahu.addFault({ does: { kind: 'reply', reply } })
+  assert.equal((await readRows(bank)).status, 503)
+  const found = await findingOf(bank)
+  assert.match(found?.message ?? '', /is compressed \(gzip\).*: a proxy on the way may do this$/)
+  assert.match(
+    found?.action ?? '',
+    /^Where the message names a proxy, look at that; else report it/,
+  )
+  sandbox.akahu.clearFaults()
+  await sync(bank)
+})
+
 test('the hour of a token of Up that is used up is a finding that says so', async () => {
   sandbox.up.addFault({ does: { kind: 'reply', reply: { status: 429, body: {} } } })
   assert.equal(await sync(up), false)
