@@ -1,6 +1,7 @@
 /**
- * The durable store: whether it answers and accepts a write, whether its schema matches this code, whether
- * its server's clock agrees with ours, and how far a rotation of the encryption key has progressed.
+ * The durable store: whether it answers and accepts a write, whether its connections keep their sessions,
+ * whether its schema matches this code, whether its server's clock agrees with ours, and how far a rotation
+ * of the encryption key has progressed.
  */
 import type { Clock } from '#kernel/time.ts'
 import { StoreUnavailableError } from '#store/failure.ts'
@@ -34,10 +35,16 @@ export function checkStore({ store, clock, installation }: Options): Check {
 }
 
 function describe(condition: StoreCondition, { storeDir }: Installation): Finding {
-  const { engine, version, migrations, unknownMigrations } = condition
+  const { engine, version, migrations, unknownMigrations, keepsSession } = condition
   const name = engine === 'sqlite' ? `SQLite ${version} in ${storeDir}` : `PostgreSQL ${version}`
   const newest = migrations.at(-1) ?? 'none'
   const message = `${name} accepts writes; ${migrations.length} migrations, the last is ${newest}`
+  if (!keepsSession)
+    return fault(
+      'store',
+      'the pooler in front of PostgreSQL changes the session between transactions or statements: processes do not hear of each other’s changes, and none will start',
+      'Let it keep one for each connection (PgBouncer: pool_mode = session), or name PostgreSQL itself in DATABASE_URL',
+    )
   if (unknownMigrations === 0) return ok('store', message)
   return warning(
     'store',

@@ -11,6 +11,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, type TestContext, test } from 'node:test'
 import { Client } from 'pg'
+import type { Installation } from '#doctor/configuration.ts'
+import { checkStore } from '#doctor/storage.ts'
 import { makePool } from '#store/engine/postgres-pool.ts'
 import { openStore } from '#store/open-store.ts'
 import { keyA } from '#tests/contract/store/place.ts'
@@ -27,6 +29,8 @@ after(() => ground.remove())
 interface Pooler {
   readonly url: string
   readonly place: PostgresPlace
+  /** Changes its settings while it runs. */
+  readonly change: (lines: readonly string[]) => void
 }
 
 /** Starts PgBouncer over a schema of its own; the test ends it. */
@@ -51,6 +55,8 @@ async function startPooler(t: TestContext, lines: readonly string[]): Promise<Po
     `connect_query='set search_path to ${schema}'`,
   ]
   const file = join(folder, 'pgbouncer.ini')
+  const write = (more: readonly string[]) =>
+    writeFileSync(file, `${[...settings, ...more].join('\n')}\n`)
   const settings = [
     '[databases]',
     `money = ${parts.join(' ')}`,
@@ -58,9 +64,8 @@ async function startPooler(t: TestContext, lines: readonly string[]): Promise<Po
     `listen_addr = 127.0.0.1\nlisten_port = ${port}\nunix_socket_dir =\nauth_type = any`,
     // What a session was given is taken back by a reset, the search path too.
     `server_reset_query = discard all; set search_path to ${schema}`,
-    ...lines,
   ]
-  writeFileSync(file, `${settings.join('\n')}\n`)
+  write(lines)
   // It refuses to run as root.
   chmodSync(folder, 0o755)
   const asUser = process.getuid?.() === 0 ? ['-u', 'nobody'] : []
@@ -72,7 +77,11 @@ async function startPooler(t: TestContext, lines: readonly string[]): Promise<Po
   })
   const url = `postgresql://someone@127.0.0.1:${port}/money`
   await waitUntilAnswered(url)
-  return { url, place }
+  const change = (more: readonly string[]) => {
+    write(more)
+    child.kill('SIGHUP')
+  }
+  return { url, place, change }
 }
 
 async function findFreePort(): Promise<number> {
@@ -145,6 +154,29 @@ test('through a pooler in session mode a store opens, and one process hears of t
     await one.close()
     await other.close()
   }
+})
+
+test('the doctor has an error when a pooler changes the session under a store that is open', async (t) => {
+  if (!isInstalled) return
+  const { url, change } = await startPooler(t, ['pool_mode = session'])
+  const store = await open(url)
+  t.after(() => store.close())
+  const clock = { now: () => Date.now() }
+  const find = async () => {
+    const check = checkStore({ store, clock, installation: { hasDatabase: true } as Installation })
+    const [found] = await check(new AbortController().signal)
+    return found
+  }
+  for (let times = 0; times < 3; times += 1) assert.equal((await find())?.status, 'ok')
+  change(['pool_mode = transaction'])
+  let found = await find()
+  for (let tries = 0; tries < 50 && found?.status === 'ok'; tries += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    found = await find()
+  }
+  assert.equal(found?.status, 'error')
+  assert.match(found?.message ?? '', /^the pooler in front of PostgreSQL changes the session/)
+  assert.equal((await find())?.status, 'error')
 })
 
 for (const lines of [

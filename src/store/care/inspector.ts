@@ -51,7 +51,7 @@ export function makeInspector(engine: Engine, sealer: Sealer): StoreInspector {
   }
 }
 
-async function examine({ kind, db }: Engine): Promise<StoreCondition> {
+async function examine({ kind, db, keepsSession }: Engine): Promise<StoreCondition> {
   // Committed and flushed to disk like any other write: only this detects a full or read-only store.
   await db
     .updateTable('meta')
@@ -69,6 +69,7 @@ async function examine({ kind, db }: Engine): Promise<StoreCondition> {
     ...about,
     migrations: migrations.map(({ name }) => name),
     unknownMigrations: Math.max(0, migrations.length - countMigrations()),
+    keepsSession: await keepsSession(),
   }
 }
 

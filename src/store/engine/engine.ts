@@ -49,6 +49,8 @@ export interface Engine {
   scrubKeys(): Promise<void>
   describeKeys(): Promise<KeyPlace>
   ping(): Promise<void>
+  /** Whether each connection has a session of its own, as LISTEN and the limits of a session need. */
+  keepsSession(): Promise<boolean>
   close(): Promise<void>
 }
 

@@ -41,7 +41,8 @@ export async function openPostgres(
   try {
     // A pool that is given may have one connection, which notices nothing of a pooler.
     const hasPool = given === undefined
-    const { version, encoding, schema, isKept } = await inspect(db, databaseUrl, hasPool)
+    const checkSession = async () => !hasPool || keepsSession(db)
+    const { version, encoding, schema, isKept } = await inspect(db, databaseUrl, checkSession)
     if (version < oldestVersion)
       throw new StoreOpenError(
         'too_old',
@@ -62,21 +63,25 @@ export async function openPostgres(
         'shared_session',
         'the pooler in front of PostgreSQL changes the session between transactions or statements: let it keep one for each connection (PgBouncer: pool_mode = session), or name PostgreSQL itself in DATABASE_URL',
       )
-    return makeEngine({ db, databaseUrl, schema, log })
+    return makeEngine({ db, databaseUrl, schema, log, checkSession })
   } catch (error) {
     await db.destroy()
     throw error
   }
 }
 
-async function inspect(db: Kysely<Tables>, databaseUrl: string, hasPool: boolean) {
+async function inspect(
+  db: Kysely<Tables>,
+  databaseUrl: string,
+  checkSession: () => Promise<boolean>,
+) {
   try {
     const { rows } = await sql<{ version: string; encoding: string; schema: string | null }>`
       select current_setting('server_version_num') as version,
         current_setting('server_encoding') as encoding, current_schema() as schema
     `.execute(db)
     const { version = '', encoding = '', schema = null } = rows[0] ?? {}
-    const isKept = !hasPool || (await keepsSession(db))
+    const isKept = await checkSession()
     return { version: Number(version), encoding, schema, isKept }
   } catch (cause) {
     const failure = toConnectError(cause, toTarget(databaseUrl))
@@ -91,9 +96,10 @@ interface Parts {
   readonly databaseUrl: string
   readonly schema: string
   readonly log: StoreLog
+  readonly checkSession: () => Promise<boolean>
 }
 
-function makeEngine({ db, databaseUrl, schema, log }: Parts): Engine {
+function makeEngine({ db, databaseUrl, schema, log, checkSession }: Parts): Engine {
   const instance = randomUUID()
   // Channels are per database: with the schema in its name two stores in one do not mix.
   const channel = `tributary_${createHash('sha256').update(schema).digest('hex').slice(0, 16)}`
@@ -134,6 +140,7 @@ function makeEngine({ db, databaseUrl, schema, log }: Parts): Engine {
     async ping() {
       await sql`select 1`.execute(db)
     },
+    keepsSession: checkSession,
     close: () => withTimeout(Promise.all([stopListening(), db.destroy()])),
   }
 }

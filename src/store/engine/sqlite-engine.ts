@@ -114,6 +114,7 @@ function makeEngine({ writer, reader: readerFile, keys: keysFile, directory }: O
     async ping() {
       await sql`select 1`.execute(db)
     },
+    keepsSession: async () => true,
     async close() {
       try {
         reader.close()

@@ -15,6 +15,8 @@ export interface StoreCondition {
    * How many of them this code does not know, because a newer version migrated the store since it was opened.
    */
   readonly unknownMigrations: number
+  /** False where a pooler in front of the server changes the session between transactions by now. */
+  readonly keepsSession: boolean
   /** The server's own time; null where the store has no clock of its own. */
   readonly theirTimeMs: Millis | null
 }
