@@ -15,7 +15,7 @@ import type { StoreRows } from '#store/ports/store.ts'
 import { endUnsavedConsents } from './end-consent.ts'
 import { withinBounds } from './held-bounds.ts'
 import type { ActionOptions, SaveOptions } from './options.ts'
-import { holdConnections, reconcile } from './reconcile.ts'
+import { holdConnections, type LeavingConnection, reconcile } from './reconcile.ts'
 import { saveDiscovered, settleStatus, updateConnection } from './save-discovery.ts'
 
 export interface Adoption {
@@ -39,7 +39,7 @@ export interface Adoption {
 export interface Choice {
   isWanted(found: DiscoveredConnection): boolean
   /** Judges one whose connection is being removed, given those that are wanted. */
-  isWantedAgain(leaving: DiscoveredConnection, news: readonly DiscoveredConnection[]): boolean
+  isWantedAgain(leaving: LeavingConnection, news: readonly DiscoveredConnection[]): boolean
 }
 
 const everything: Choice = { isWanted: () => true, isWantedAgain: () => true }
@@ -108,7 +108,8 @@ async function saveAll(
   const held = await holdConnections(options.store, login)
   const { known, unknown, leaving, absent } = reconcile(held, discovered, { renews })
   const wanted = unknown.filter((found) => choice.isWanted(found))
-  const news = [...wanted, ...leaving.filter((found) => choice.isWantedAgain(found, wanted))]
+  const again = leaving.filter((one) => choice.isWantedAgain(one, wanted))
+  const news = [...wanted, ...again.map(({ found }) => found)]
   const adopted: AdoptedConsent[] = []
   for (const pair of known) {
     await updateConnection(options, login, pair)

@@ -129,15 +129,16 @@ async function demandCurrent(tx: StoreRows, login: LoginRow): Promise<LoginRow> 
 /**
  * Providers go on listing consents that have ended: those of connections that were removed do not come back
  * with another link. One that the provider has not ended yet does only where a consent keeps its id when it
- * is given again, and was meant.
+ * is given again, and was meant: by a link that was begun after the removal.
  */
-function toChoice({ provider, connectionId, institutionId }: LinkingRow): Choice {
+function toChoice({ provider, connectionId, institutionId, createdAt }: LinkingRow): Choice {
   const keepsIds = !factsOf(provider).oneConsentPerInstitution
   return {
     isWanted: ({ status }) => status === 'active',
-    isWantedAgain(leaving, news) {
-      if (!keepsIds || connectionId !== null) return false
-      return institutionId === null ? news.length === 0 : institutionId === leaving.institutionId
+    isWantedAgain({ row, found }, news) {
+      const isBefore = row.statusAt !== null && createdAt < row.statusAt
+      if (!keepsIds || connectionId !== null || isBefore) return false
+      return institutionId === null ? news.length === 0 : institutionId === found.institutionId
     },
   }
 }

@@ -14,7 +14,7 @@ const reconcile = (
   ours: readonly HeldConnection[],
   theirs: readonly DiscoveredConnection[],
   options: Parameters<typeof reconcileHeld>[2] = {},
-) => reconcileHeld({ held: ours, leaving: new Set() }, theirs, options)
+) => reconcileHeld({ held: ours, leaving: new Map() }, theirs, options)
 
 interface Accounts {
   readonly [id: string]: string | null
@@ -36,6 +36,7 @@ function held(
     institutionName: institutionId,
     institutionLogo: null,
     status: 'active',
+    statusAt: 0,
     lastRefreshedAt: null,
     createdAt: 0,
     endsAtProvider: false,
@@ -165,7 +166,7 @@ test('a consent whose connection is being deleted renews no other one', () => {
   const ours = [held('a', 'bank', { m: 'xxxx1111' })]
   const theirs = [found('b', 'bank', { x: 'xxxx1111' })]
   const options = { renews: ours[0]?.row.id ?? null }
-  const leaving = new Set([upstreamId('b')])
+  const leaving = new Map([[upstreamId('b'), held('b', 'bank').row]])
   const met = reconcileHeld({ held: ours, leaving }, theirs, options)
   assert.deepEqual([met.known.length, met.unknown.length, met.leaving.length], [0, 0, 1])
   assert.equal(reconcile(ours, theirs, options).known.length, 1)

@@ -19,11 +19,13 @@ export interface KnownConnection {
   readonly isRenewed: boolean
 }
 
+/** A connection that is being removed, and its consent, which the provider still lists. */
+export type LeavingConnection = Pick<KnownConnection, 'row' | 'found'>
+
 export interface Reconciliation {
   readonly known: readonly KnownConnection[]
   readonly unknown: readonly DiscoveredConnection[]
-  /** Consents whose connection is being removed, and which the provider still lists. */
-  readonly leaving: readonly DiscoveredConnection[]
+  readonly leaving: readonly LeavingConnection[]
   readonly absent: readonly ConnectionRow[]
 }
 
@@ -37,9 +39,10 @@ export interface LoginConnections {
   /** Newest first. */
   readonly held: readonly HeldConnection[]
   /**
-   * Ids at the provider of those that are being deleted: none of these consents renews another connection.
+   * Those that are being deleted, the newest one of each id at the provider: none of these consents renews
+   * another connection.
    */
-  readonly leaving: ReadonlySet<UpstreamId>
+  readonly leaving: ReadonlyMap<UpstreamId, ConnectionRow>
 }
 
 export async function holdConnections(
@@ -48,9 +51,9 @@ export async function holdConnections(
 ): Promise<LoginConnections> {
   const rows = await store.connections.listByLogin(login.id)
   const held: HeldConnection[] = []
-  const leaving = new Set<UpstreamId>()
+  const leaving = new Map<UpstreamId, ConnectionRow>()
   for (const row of rows) {
-    if (row.status === 'deleting') leaving.add(row.upstreamId)
+    if (row.status === 'deleting') leaving.getOrInsert(row.upstreamId, row)
     else held.push({ row, accounts: await store.accounts.listByConnection(login.userId, row.id) })
   }
   return { held, leaving }
@@ -84,7 +87,10 @@ export function reconcile(
       isRenewed: row.upstreamId !== found.upstreamId || row.id === renews,
     })),
     unknown: rest.strangers,
-    leaving: byId.strangers.filter(isLeaving),
+    leaving: byId.strangers.flatMap((found) => {
+      const row = leaving.get(found.upstreamId)
+      return row === undefined ? [] : [{ row, found }]
+    }),
     absent: absent.map(({ row }) => row),
   }
 }
@@ -102,7 +108,7 @@ function findMoved(
   const entry = held.find(({ row }) => row.id === renews)
   const own = listed.find(({ upstreamId }) => upstreamId === entry?.row.upstreamId)
   if (entry === undefined || own === undefined || own.status === 'active') return null
-  const known = new Set([...held.map(({ row }) => row.upstreamId), ...leaving])
+  const known = new Set([...held.map(({ row }) => row.upstreamId), ...leaving.keys()])
   const news = listed.filter(({ upstreamId, status }) => {
     return status === 'active' && !known.has(upstreamId)
   })

@@ -43,9 +43,10 @@ export function makeRemoveConnection(options: ActionOptions): RemoveConnection {
     // Done before waiting in the queue: from now on nobody can read through this connection.
     await options.store.transact(async (tx) => {
       // A repeated removal changes nothing here, so it has no audit row; it tries again at the provider.
-      if (!(await tx.connections.startDeletion(id, { endsAtProvider }))) return
+      const at = options.clock.now()
+      if (!(await tx.connections.startDeletion(id, { endsAtProvider, at }))) return
       await tx.audit({
-        at: options.clock.now(),
+        at,
         actor: by.actor,
         action: 'connections.remove',
         userId: row.userId,

@@ -18,7 +18,8 @@ export async function setLearntStatus(
     .executeTakeFirst()
   if (current?.version !== login.version) return []
   const all = tx.updateTable('connections').where('login_id', '=', login.id)
-  const meant = connectionId === null ? all : all.where('id', '=', connectionId)
+  const named = connectionId === null ? all : all.where('id', '=', connectionId)
+  const meant = named.where('status', '<>', 'deleting')
   if (at !== undefined) {
     await meant
       .set({ status_at: moment(at) })
@@ -46,6 +47,7 @@ export async function setReportedStatus(
     .updateTable('connections')
     .set({ status_at: moment(at) })
     .where('id', '=', connectionId)
+    .where('status', '<>', 'deleting')
     .where(isUnsetOrBefore('status_at', at))
     .executeTakeFirstOrThrow()
   const states = from.filter((status) => status !== to)

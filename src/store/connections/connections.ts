@@ -183,9 +183,9 @@ function makeChanges({ engine, write, mails }: Parts): Changes {
         const set = setStatus(tx, id, status).returning('user_id as userId')
         return setAndTell(mails, { tx, woke }, { id, status, set })
       }),
-    startDeletion: (id, { endsAtProvider }) =>
+    startDeletion: (id, asked) =>
       change(id, (tx, woke) => {
-        const set = startDeletion(tx, id, endsAtProvider).returning('user_id as userId')
+        const set = startDeletion(tx, id, asked).returning('user_id as userId')
         return setAndTell(mails, { tx, woke }, { id, status: 'deleting', set })
       }),
     saveReportedStatus: (reported) =>
@@ -268,8 +268,15 @@ const setStatus = (tx: Db, id: ConnectionId, status: StoredStatus) =>
   living(tx, id).set({ status }).where('status', '<>', status)
 
 /** What was asked for before stays. */
-function startDeletion(tx: Db, id: ConnectionId, endsAtProvider: boolean) {
-  const row = tx.updateTable('connections').set({ status: 'deleting' }).where('id', '=', id)
+function startDeletion(
+  tx: Db,
+  id: ConnectionId,
+  { endsAtProvider, at }: Parameters<ConnectionStore['startDeletion']>[1],
+) {
+  const row = tx
+    .updateTable('connections')
+    .set({ status: 'deleting', status_at: moment(at) })
+    .where('id', '=', id)
   if (!endsAtProvider) return row.where('status', '<>', 'deleting')
   return row
     .set({ ends_at_provider: true })

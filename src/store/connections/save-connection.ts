@@ -18,6 +18,7 @@ export const connectionColumns = [
   'institution_name as institutionName',
   'institution_logo as institutionLogo',
   knownStatus().as('status'),
+  'status_at as statusAt',
   'last_refreshed_at as lastRefreshedAt',
   'created_at as createdAt',
   'ends_at_provider as endsAtProvider',

@@ -21,6 +21,11 @@ export interface ConnectionRow {
   readonly institutionName: string
   readonly institutionLogo: string | null
   readonly status: StoredStatus
+  /**
+   * When the newest status that is known was taken; of a connection that is being deleted, when that began.
+   * Null: a former version did not store it.
+   */
+  readonly statusAt: Millis | null
   readonly lastRefreshedAt: Millis | null
   readonly createdAt: Millis
   /**
@@ -135,7 +140,10 @@ export interface ConnectionStore {
    * still be asked for, and is never taken back. False when nothing changed, and when there is no such
    * connection.
    */
-  startDeletion(id: ConnectionId, asked: Pick<ConnectionRow, 'endsAtProvider'>): Promise<boolean>
+  startDeletion(
+    id: ConnectionId,
+    asked: Pick<ConnectionRow, 'endsAtProvider'> & { readonly at: Millis },
+  ): Promise<boolean>
   /**
    * As `setStatus`, provided that the login still has the credentials that the status was learnt with; one
    * transaction compares and sets. A status learnt with replaced credentials changes nothing.

@@ -44,7 +44,7 @@ export function testChanges(store: StoreOf): void {
       () => store().connections.repoint(id, someUpstreamId()),
       // Three rows of one transaction are one change.
       () => replaceAccounts(store(), id, [newAccount(), newAccount(), newAccount()]),
-      () => store().connections.startDeletion(id, { endsAtProvider: false }),
+      () => store().connections.startDeletion(id, { endsAtProvider: false, at: now }),
       () => store().connections.delete(id),
       () => store().logins.deleteUnused(spare.id),
       () => store().users.disarm(user.id, now),

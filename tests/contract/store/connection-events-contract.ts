@@ -71,8 +71,8 @@ function testChanges(store: StoreOf): void {
     await connections.save(again)
     await connections.save({ ...again, status: 'invalidated' })
     await connections.save(newConnection(user.id, login.id))
-    await connections.startDeletion(id, { endsAtProvider: false })
-    await connections.startDeletion(id, { endsAtProvider: true })
+    await connections.startDeletion(id, { endsAtProvider: false, at: now })
+    await connections.startDeletion(id, { endsAtProvider: true, at: now })
     await connections.delete(id)
     assert.deepEqual(await typesOf(store(), user.id), [
       ['connection.invalidated', 'invalidated'],
@@ -140,7 +140,7 @@ function testAcceptance(store: StoreOf): void {
     const former = await addEndpoint(store(), user.id)
     await store().connections.setStatus(connection.id, 'invalidated')
     await store().connections.setStatus(connection.id, 'active')
-    await store().connections.startDeletion(connection.id, { endsAtProvider: false })
+    await store().connections.startDeletion(connection.id, { endsAtProvider: false, at: now })
     await store().connections.delete(connection.id)
     await acceptAll(store())
     const got = await listAccepted(store(), endpoint.id)

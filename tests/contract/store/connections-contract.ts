@@ -25,7 +25,8 @@ export function testConnections(store: StoreOf): void {
       consentExpiresAt: now + 1,
     })
     const made = await store().connections.save(given)
-    assert.deepEqual(made, { ...given, id: made.id, endsAtProvider: false, label: null })
+    const own = { id: made.id, endsAtProvider: false, label: null }
+    assert.deepEqual(made, { ...given, ...own, statusAt: given.createdAt })
     assert.deepEqual(await store().connections.get(user.id, made.id), made)
     assert.deepEqual(await store().connections.find(made.id), made)
   })
@@ -70,6 +71,7 @@ export function testConnections(store: StoreOf): void {
       loginId: other.id,
       institutionName: 'Tūī Bank',
       status: 'invalidated',
+      statusAt: now + 99,
     })
     assert.deepEqual(await store().connections.list(user.id), [again])
   })
@@ -141,7 +143,8 @@ export function testConnections(store: StoreOf): void {
   test('a deletion keeps that the end at the provider was asked for, which is never taken back', async () => {
     const { connection } = await addLink(store())
     const { startDeletion, find, listByLogin, listDeleting } = store().connections
-    const start = (endsAtProvider: boolean) => startDeletion(connection.id, { endsAtProvider })
+    const start = (endsAtProvider: boolean) =>
+      startDeletion(connection.id, { endsAtProvider, at: now })
     assert.equal(connection.endsAtProvider, false)
     assert.equal(await start(false), true)
     assert.equal(await start(false), false)
@@ -158,14 +161,32 @@ export function testConnections(store: StoreOf): void {
     )
     assert.deepEqual([await start(true), await start(false)], [false, false])
     assert.deepEqual(await find(connection.id), asked)
-    assert.equal(await startDeletion(newId<ConnectionId>(), { endsAtProvider: true }), false)
+    assert.equal(
+      await startDeletion(newId<ConnectionId>(), { endsAtProvider: true, at: now }),
+      false,
+    )
+  })
+
+  test('when a deletion began is kept, whatever is learnt or reported of its status later', async () => {
+    const { user, login, connection } = await addLink(store())
+    const { startDeletion, saveLearntStatus, saveReportedStatus, find, list } = store().connections
+    const from = ['active', 'invalidated'] as const
+    const news = { from, to: 'revoked', at: now + 9 } as const
+    await startDeletion(connection.id, { endsAtProvider: false, at: now + 5 })
+    await startDeletion(connection.id, { endsAtProvider: false, at: now + 6 })
+    await saveLearntStatus({ login, connectionId: null, ...news })
+    assert.equal(await saveReportedStatus({ connectionId: connection.id, ...news }), false)
+    assert.equal((await find(connection.id))?.statusAt, now + 5)
+    const other = await store().connections.save(newConnection(user.id, login.id))
+    await saveLearntStatus({ login, connectionId: other.id, ...news })
+    assert.deepEqual(await list(user.id), [{ ...other, status: 'revoked', statusAt: now + 9 }])
   })
 
   test('a deletion may ask for the end at the provider from the first, and another connection of the login does not', async () => {
     const { user, login, connection } = await addLink(store())
     const other = await store().connections.save(newConnection(user.id, login.id))
     assert.equal(
-      await store().connections.startDeletion(connection.id, { endsAtProvider: true }),
+      await store().connections.startDeletion(connection.id, { endsAtProvider: true, at: now }),
       true,
     )
     const rows = await store().connections.listByLogin(login.id)

@@ -55,7 +55,10 @@ export function testEpoch(store: StoreOf): void {
     ['another name', () => replaceAccounts(store(), id, [{ ...account, name: 'Bills' }])],
     ['a missing account', () => replaceAccounts(store(), id, [])],
     ['a returning account', () => replaceAccounts(store(), id, [account])],
-    ['a deletion begun', () => store().connections.startDeletion(id, { endsAtProvider: false })],
+    [
+      'a deletion begun',
+      () => store().connections.startDeletion(id, { endsAtProvider: false, at: now }),
+    ],
     ['a deletion done', () => store().connections.delete(id)],
     ['a new login', () => addLogin(store(), userId)],
   ]

@@ -199,7 +199,8 @@ test('two processes that remove the last two connections at once leave no login 
     assert(one !== undefined && two !== undefined)
     for (const { id } of rest) await world.connections.removeConnection(byOperator, id as never)
     for (const { id } of [one, two]) {
-      await world.store.connections.startDeletion(id as never, { endsAtProvider: false })
+      const asked = { endsAtProvider: false, at: world.clock.now() }
+      await world.store.connections.startDeletion(id as never, asked)
     }
     const rooms = [another(world), another(world)]
     await Promise.all(

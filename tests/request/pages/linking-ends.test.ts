@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { byOperator } from '#contract/actor.ts'
 import { institutions } from '#sandbox/akahu/factories.ts'
 import type { Jar } from '#tests/support/jar.ts'
 import type { ServiceOptions } from '#tests/support/service.ts'
@@ -108,6 +109,33 @@ test('a renewal with another account of Akahu says so and changes nothing; with 
   assert.equal(linked.length, 2)
   assert.equal((await rows()).length, 1)
   assert.deepEqual(await world.service.app.store.accounts.list(person.id), accounts)
+})
+
+test('a broker that the provider has not ended yet comes back by a link that was begun after its removal, and by no earlier one', async (t) => {
+  const { world, rows, jar } = await visit(t)
+  const { clock, app, sandbox } = world.service
+  const portal = () => choose(jar, { provider: 'snaptrade', institution: '' })
+  const decideAt = (address: URL, fields: Readonly<Record<string, string>>) =>
+    decide(address, fields, address.origin + address.pathname)
+  await jar.get(await decideAt(await portal(), { decision: 'connect', broker: 'SANDBOX' }))
+  const [row] = await rows()
+  assert(row !== undefined)
+  const left = await decideAt(await portal(), { decision: 'abandon' })
+  clock.advance(1000)
+  const ends = ({ method }: { readonly method: string }) => method === 'DELETE'
+  sandbox.snaptrade.addFault({ when: ends, does: { kind: 'reply', reply: { status: 500 } } })
+  await app.connections.removeConnection(byOperator, row.id)
+  clock.advance(1000)
+  // What comes back is not signed.
+  const waiting = await jar.get(left.replace('ABANDONED', 'SUCCESS'))
+  assert.match(waiting.location ?? '', /^\/connections\/waiting\//)
+  assert.deepEqual(await rows(), [])
+  const fresh = await decideAt(await portal(), { decision: 'abandon' })
+  await jar.get(fresh.replace('ABANDONED', 'SUCCESS'))
+  assert.deepEqual(
+    (await rows()).map(({ upstreamId }) => upstreamId),
+    [row.upstreamId],
+  )
 })
 
 test('503: a provider that refuses this installation is named, before its page and after it', async (t) => {

@@ -25,6 +25,7 @@ function newInstitution(name: string, accounts: number): MoneyInstitution {
       institutionId: name,
       institutionLogo: null,
       status: 'active',
+      statusAt: 1,
       lastRefreshedAt: null,
       createdAt: 1,
       endsAtProvider: false,
