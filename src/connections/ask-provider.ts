@@ -29,7 +29,10 @@ export interface Asker extends Pick<AskOptions, 'priority'> {
   readonly person?: PersonPresent | undefined
 }
 
-/** The options of one action. Its time begins now: make them once, after any waiting of our own. */
+/**
+ * The options of one action. Its time begins now: make them once, before its turn (`turns.ts`) where somebody
+ * waits for the answer, else when that has come.
+ */
 export function limitTime(
   { timeoutMs }: Pick<ConnectionsOptions, 'timeoutMs'>,
   { priority, stop, person }: Asker,

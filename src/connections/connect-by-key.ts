@@ -11,6 +11,7 @@ import { UpstreamError } from '#providers/failure.ts'
 import type { LinkingFailure } from '#providers/linking.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { LinkingRow } from '#store/ports/linkings.ts'
+import { limitTime } from './ask-provider.ts'
 import { isTooMany } from './held-bounds.ts'
 import { linkNow, parseCredentials } from './link-connections.ts'
 import {
@@ -22,6 +23,7 @@ import {
 } from './linking-attempt.ts'
 import { failLinking } from './linking-failed.ts'
 import type { ActionOptions } from './options.ts'
+import { turnAt } from './turns.ts'
 
 export type OwnKeyEnd =
   | {
@@ -48,6 +50,7 @@ export function makeConnectByKey(options: ActionOptions): ConnectByKey {
     const credentials = parseCredentials(input)
     const { provider } = credentials
     const { userId } = by.actor
+    const turn = turnAt({ userId, provider })
     const id = hashState(newState())
     const startedAt = options.clock.now()
     const state: { kept: Promise<LinkingRow> | null; end: (() => OwnKeyEnd) | null } = {
@@ -56,7 +59,10 @@ export function makeConnectByKey(options: ActionOptions): ConnectByKey {
     }
     const work = async (stop: AbortSignal) => {
       try {
-        const { identity, connections } = await linkNow(options, by, { userId, credentials, stop })
+        const { identity, connections } = await options.queue.take(turn, () => {
+          const askOptions = limitTime(options, { priority: 'user', stop, person: by.person })
+          return linkNow(options, by, { userId, credentials }, askOptions)
+        })
         state.end = () =>
           identity.needsConsent === true
             ? { kind: 'needs_consent' }

@@ -41,7 +41,7 @@ export function makeDeleteUser(options: ActionOptions): DeleteUser {
     if (!mayActFor(by, id)) return false
     for (const endpoint of await store.endpoints.list(id))
       await store.deliveries.deleteEnded(endpoint.id)
-    // Done before waiting in the queue and before calling a provider.
+    // Done before any provider is called, and while other work of the person may be under way.
     const isBegun = await store.transact(async (tx) => {
       const at = clock.now()
       if (!(await tx.users.disarm(id, at))) return false
@@ -51,6 +51,7 @@ export function makeDeleteUser(options: ActionOptions): DeleteUser {
       return true
     })
     if (!isBegun) return false
+    // Only a deletion that is repeated waits, for the one before.
     return options.queue.take(id, async () => {
       const askOptions = limitTime(options, { priority: 'user', stop })
       const ended = new Set<LoginId>()

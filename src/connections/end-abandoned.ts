@@ -12,6 +12,7 @@ import { limitTime } from './ask-provider.ts'
 import { endEmptyLogin } from './end-consent.ts'
 import { forgetReadings } from './forget-readings.ts'
 import type { ActionOptions } from './options.ts'
+import { turnAt } from './turns.ts'
 
 /** Per sweep; the rest waits for the next one. */
 const maxPerSweep = 100
@@ -36,12 +37,9 @@ export function makeEndAbandoned(options: ActionOptions): EndAbandoned {
 }
 
 /** False when the provider could not be asked. */
-function end(
-  options: ActionOptions,
-  { id, userId }: LoginRef,
-  stop: AbortSignal,
-): Promise<boolean> {
-  return options.queue.take(userId, async () => {
+function end(options: ActionOptions, ref: LoginRef, stop: AbortSignal): Promise<boolean> {
+  const { id, userId } = ref
+  return options.queue.take(turnAt(ref), async () => {
     const { store, adapters } = options
     const login = await openLogin(store, id)
     if (login === null || (await isUsed(options, id))) return true

@@ -39,6 +39,7 @@ import { failLinking } from './linking-failed.ts'
 import { readState } from './linking-state.ts'
 import type { ActionOptions } from './options.ts'
 import { readConsents } from './read-consents.ts'
+import { turnAt } from './turns.ts'
 
 export interface LinkingArrival {
   readonly provider: Provider
@@ -70,7 +71,7 @@ export function makeFinishLinking(options: ActionOptions): FinishLinking {
     const { attempt, isFirst } = claimed
     if (isFirst) {
       const read = (stop: AbortSignal) =>
-        options.queue.take(attempt.userId, () => {
+        options.queue.take(turnAt(attempt), () => {
           const askOptions = limitTime(options, { priority: 'user', stop, person: by.person })
           return finish(options, { by, arrival, linking, attempt, askOptions })
         })

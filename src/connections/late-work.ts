@@ -12,10 +12,10 @@ export interface LateReport {
 
 export interface LateWork {
   /**
-   * True when `work` has ended within a moment; false: it goes on. Where work with the same key is under way,
-   * that one is waited for instead. @throws what `work` throws within the moment.
+   * True when `work` has ended within `waitMs`, a moment where absent; false: it goes on. Where work with the
+   * same key is under way, that one is waited for instead. @throws what `work` throws within that time.
    */
-  begin(key: string, work: (stop: AbortSignal) => Promise<void>): Promise<boolean>
+  begin(key: string, work: (stop: AbortSignal) => Promise<void>, waitMs?: number): Promise<boolean>
   /** Waits so long for work under way, then aborts its calls to providers; resolves when all has ended. */
   close(graceMs: number): Promise<void>
 }
@@ -35,10 +35,10 @@ export function makeLateWork(report: LateReport): LateWork {
   }
 
   return {
-    async begin(what, work) {
+    async begin(what, work, waitMs = momentMs) {
       const joined = running.get(what)
       const started = joined ?? start(what, work)
-      if (await endsWithin(momentMs, started)) return true
+      if (await endsWithin(waitMs, started)) return true
       if (joined === undefined) {
         started.catch((error: unknown) => report.failedLate({ what, error }))
       }

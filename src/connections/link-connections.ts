@@ -31,6 +31,7 @@ import { forgetReadings } from './forget-readings.ts'
 import { LinkInput } from './link-input.ts'
 import { forgetListening, listenTo } from './listen-to.ts'
 import type { ActionOptions } from './options.ts'
+import { inTime, turnAt } from './turns.ts'
 
 export type LinkConnections = (
   by: By,
@@ -42,13 +43,19 @@ export type LinkConnections = (
  * Makes the action. It returns a connection for each consent of the provider, newest first.
  * @throws ApiError `user_not_found`, `provider_not_configured`; `invalid_params` for invalid input, and when
  *   the provider has no consent; `login_taken` for a personal key of somebody who is linked here;
- *   `too_many_connections`; every upstream failure by the mapping of `guard.ts`.
+ *   `too_many_connections`; `provider_unavailable` when its turn does not come in time, every other upstream
+ *   failure by the mapping of `guard.ts`.
  */
 export function makeLinkConnections(options: ActionOptions): LinkConnections {
   return async (by, userId, input) => {
     const credentials = parseCredentials(input)
-    const { connections, identity } = await linkNow(options, by, { userId, credentials })
-    if (identity.needsConsent === true) throw nothingToLink(credentials.provider, identity)
+    const { provider } = credentials
+    if (!mayActFor(by, userId)) throw apiError('user_not_found')
+    const askOptions = limitTime(options, { priority: 'user', person: by.person })
+    const link = () => linkNow(options, by, { userId, credentials }, askOptions)
+    const turn = turnAt({ userId, provider })
+    const { connections, identity } = await inTime(options, turn, askOptions, link)
+    if (identity.needsConsent === true) throw nothingToLink(provider, identity)
     return connections
   }
 }
@@ -67,8 +74,6 @@ export function parseCredentials(input: unknown): Credentials {
 interface Linked {
   readonly userId: UserId
   readonly credentials: Credentials
-  /** Aborts the calls to the provider early. */
-  readonly stop?: AbortSignal
 }
 
 export interface LinkedByKey {
@@ -77,48 +82,45 @@ export interface LinkedByKey {
   readonly connections: readonly ConnectionRow[]
 }
 
-/** The action itself. @throws ApiError as it does. */
+/** The action itself, in its turn. @throws ApiError as it does. */
 export async function linkNow(
   options: ActionOptions,
   by: By,
-  { userId, credentials, stop }: Linked,
+  { userId, credentials }: Linked,
+  askOptions: AskOptions,
 ): Promise<LinkedByKey> {
-  if (!mayActFor(by, userId)) throw apiError('user_not_found')
-  return options.queue.take(userId, async () => {
-    await demandUser(options, userId)
-    const askOptions = limitTime(options, { priority: 'user', stop, person: by.person })
-    const { identity, claimed, discovered } = await meet(
-      options,
-      by,
-      { userId, credentials },
-      askOptions,
-    )
-    const { provider } = credentials
-    if (identity.needsConsent === true) return { identity, connections: [] }
-    if (discovered.length === 0) throw nothingToLink(provider, identity)
-    const renewed = await findRenewedLogin(options, userId, identity, discovered)
-    const saved = toNewLogin(
-      options,
-      { userId, provider },
-      renewed === null ? identity : { ...identity, upstreamUserId: renewed.upstreamUserId },
-    )
-    const { adopted, login } = await adoptConsents(
-      options,
-      { by, userId, provider, credentials: identity, login: (tx) => tx.logins.save(saved) },
-      discovered,
-    )
-    const ids = new Set(adopted.map(({ id }) => id))
-    if (claimed !== null) await endClaimed(options, claimed)
-    if (renewed !== null && renewed.secret !== login.secret) {
-      await forgetReadings(options, userId, renewed)
-    }
-    await forgetListening(options, login.id)
-    await listenTo(options, login, askOptions)
-    const rows = await options.store.connections.list(userId)
-    // When the user is deleted meanwhile, that deletion ends the consents that were saved before.
-    await demandUser(options, userId)
-    return { identity, connections: rows.filter((row) => ids.has(row.id)) }
-  })
+  await demandUser(options, userId)
+  const { identity, claimed, discovered } = await meet(
+    options,
+    by,
+    { userId, credentials },
+    askOptions,
+  )
+  const { provider } = credentials
+  if (identity.needsConsent === true) return { identity, connections: [] }
+  if (discovered.length === 0) throw nothingToLink(provider, identity)
+  const renewed = await findRenewedLogin(options, userId, identity, discovered)
+  const saved = toNewLogin(
+    options,
+    { userId, provider },
+    renewed === null ? identity : { ...identity, upstreamUserId: renewed.upstreamUserId },
+  )
+  const { adopted, login } = await adoptConsents(
+    options,
+    { by, userId, provider, credentials: identity, login: (tx) => tx.logins.save(saved) },
+    discovered,
+  )
+  const ids = new Set(adopted.map(({ id }) => id))
+  if (claimed !== null) await endClaimed(options, claimed)
+  if (renewed !== null && renewed.secret !== login.secret) {
+    await forgetReadings(options, userId, renewed)
+  }
+  await forgetListening(options, login.id)
+  await listenTo(options, login, askOptions)
+  const rows = await options.store.connections.list(userId)
+  // When the user is deleted meanwhile, that deletion ends the consents that were saved before.
+  await demandUser(options, userId)
+  return { identity, connections: rows.filter((row) => ids.has(row.id)) }
 }
 
 async function demandUser({ store }: ActionOptions, userId: UserId): Promise<void> {
@@ -145,7 +147,7 @@ interface Met {
 async function meet(
   options: ActionOptions,
   by: By,
-  { userId, credentials }: Omit<Linked, 'stop'>,
+  { userId, credentials }: Linked,
   askOptions: AskOptions,
 ): Promise<Met> {
   const { provider, ...fields } = credentials

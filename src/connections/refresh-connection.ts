@@ -28,6 +28,7 @@ import { markLost } from './mark-lost.ts'
 import type { ActionOptions } from './options.ts'
 import { holdConnections, reconcile } from './reconcile.ts'
 import { settleStatus, updateConnection } from './save-discovery.ts'
+import { inTime } from './turns.ts'
 
 export type RefreshConnection = (
   by: By,
@@ -39,20 +40,26 @@ export type RefreshConnection = (
  * Makes the action. Lost consent or credentials are a result, not a failure: the connection is returned with
  * its new status.
  * @throws ApiError `connection_not_found`, `provider_not_configured`, `too_many_connections`, other upstream
- *   failures by the mapping of `guard.ts`.
+ *   failures by the mapping of `guard.ts`; `provider_unavailable` when its turn does not come in time.
  */
 export function makeRefreshConnection(options: ActionOptions): RefreshConnection {
   return async (by, id, askOptions) => {
-    const { userId } = await findLiving(options, id)
+    const { userId, loginId } = await findLiving(options, id)
     if (!mayActFor(by, userId)) throw apiError('connection_not_found')
     const note = toNote(options, by, { userId, details: { connectionId: id } })
-    return options.queue.take(userId, async () => {
+    const refresh = async (limited: AskOptions) => {
       const row = await findLiving(options, id)
       const login = await options.store.logins.get(row.loginId)
       if (login === null) throw new Error(`connection ${id} has no login`)
-      await refreshLogin(options, login, { ...limitTime(options, askOptions), note })
+      await refreshLogin(options, login, { ...limited, note })
       return findLiving(options, id)
-    })
+    }
+    // A person does not wait to the end, and whatever else refreshes has a time of its own.
+    if (by.actor.kind !== 'operator') {
+      return options.queue.take(loginId, () => refresh(limitTime(options, askOptions)))
+    }
+    const limited = limitTime(options, askOptions)
+    return inTime(options, loginId, limited, () => refresh(limited))
   }
 }
 

@@ -14,6 +14,7 @@ import { type Asker, type AskOptions, limitTime } from './ask-provider.ts'
 import { type EndOfConsent, endConsent, endEmptyLogin } from './end-consent.ts'
 import { forgetReadings } from './forget-readings.ts'
 import type { ActionOptions } from './options.ts'
+import { turnAt } from './turns.ts'
 
 export interface RemoveOptions {
   /** The consent behind a person's own key ends at the provider too. Other consents always do. */
@@ -30,8 +31,8 @@ export type RemoveConnection = (
 ) => Promise<Removal>
 
 /**
- * Makes the action. An operator waits for the provider, a person no longer than a moment. Calling it again
- * for one that is leaving tries at once.
+ * Makes the action. An operator waits as long as a request may take, a person no longer than a moment; the
+ * end at the provider goes on after that. Calling it again for one that is leaving tries at once.
  * @throws ApiError `connection_not_found`; `invalid_params` when the end at a provider is asked for that has
  *   no call for it.
  */
@@ -53,11 +54,11 @@ export function makeRemoveConnection(options: ActionOptions): RemoveConnection {
         details: { connectionId: id, endsAtProvider },
       })
     })
-    const end = async (stop?: AbortSignal) => {
+    const end = async (stop: AbortSignal) => {
       await purgeConnection(options, row, { priority: 'user', stop })
     }
-    if (by.actor.kind === 'person') await options.late.begin(`removal ${id}`, end)
-    else await end()
+    const waitMs = by.actor.kind === 'person' ? undefined : options.timeoutMs
+    await options.late.begin(`removal ${id}`, end, waitMs)
     return (await options.store.connections.find(id)) === null ? 'removed' : 'leaving'
   }
 }
@@ -94,7 +95,7 @@ export function purgeConnection(
   row: ConnectionRow,
   asked: Asker,
 ): Promise<EndOfConsent> {
-  return options.queue.take(row.userId, async () => {
+  return options.queue.take(turnAt(row), async () => {
     const { store, report } = options
     const askOptions = limitTime(options, asked)
     const all = await store.connections.listByLogin(row.loginId)

@@ -14,6 +14,7 @@ import { failLinking } from './linking-failed.ts'
 import { readState } from './linking-state.ts'
 import type { ActionOptions } from './options.ts'
 import { discoverAndAdopt, type OpenLinking, readConsents } from './read-consents.ts'
+import { inTime, turnAt } from './turns.ts'
 
 /** What has become of a link; an open one asks the provider once more. It waits a moment at most. */
 export type ResumeLinking = (by: By<Person>, attempt: LinkingName) => Promise<LinkingState>
@@ -46,7 +47,7 @@ interface Look {
 }
 
 function lookAgain(options: ActionOptions, by: By<Person>, { row, stop }: Look): Promise<void> {
-  return options.queue.take(row.userId, async () => {
+  return options.queue.take(turnAt(row), async () => {
     const current = await options.store.linkings.find(row.id)
     const open = await findOpen(options, current)
     if (open === null) return
@@ -74,14 +75,15 @@ function isLost({ adapters }: ActionOptions, row: LinkingRow | null): boolean {
 /**
  * Adopts what an open attempt of the login waits for. Returns the number of connections; 0 without such an
  * attempt.
- * @throws UpstreamError when the provider cannot be read; it sends the webhook again.
+ * @throws UpstreamError when the provider cannot be read, ApiError `provider_unavailable` when the turn does
+ *   not come in time; it sends the webhook again.
  */
 export function adoptAwaited(
   options: ActionOptions,
   login: LoginRef,
   askOptions: AskOptions,
 ): Promise<number> {
-  return options.queue.take(login.userId, async () => {
+  return inTime(options, turnAt(login), askOptions, async () => {
     const row = await options.store.linkings.findOpen(login.id, options.clock.now())
     const open = await findOpen(options, row)
     if (open === null || open === 'without_login') return 0

@@ -27,6 +27,7 @@ import { hashState, linkingLifeMs, newState, toReturnUrl } from './linking-attem
 import { findLinkingLogins, type LinkingLogin } from './linking-login.ts'
 import type { ListInstitutions } from './list-institutions.ts'
 import type { ActionOptions } from './options.ts'
+import { inTime, turnAt } from './turns.ts'
 
 export interface LinkingStart {
   readonly userId: UserId
@@ -51,9 +52,9 @@ const starts = { most: 20, withinMs: 60 * 60_000 }
 /**
  * Makes the action.
  * @throws ApiError `user_not_found`, `connection_not_found`, `provider_not_configured`, `rate_limited`,
- *   `too_many_connections`;
- *   `invalid_params` for an institution that cannot be chosen, and for a connection by a key of the person's
- *   own; upstream failures by the mapping of `guard.ts`.
+ *   `too_many_connections`; `invalid_params` for an institution that cannot be chosen, and for a connection by
+ *   a key of the person's own; `provider_unavailable` when its turn does not come in time, other upstream
+ *   failures by the mapping of `guard.ts`.
  */
 export function makeStartLinking(
   options: ActionOptions,
@@ -65,6 +66,7 @@ export function makeStartLinking(
     if (user === null) throw apiError('user_not_found')
     const { linking } = getAdapter(options.adapters, provider)
     if (linking === undefined) throw apiError('provider_not_configured')
+    const askOptions = limitTime(options, { priority: 'user', person: by.person })
     const renewed = await findRenewed(options, start)
     if (renewed === null) await demandPlace(options.store, userId)
     // By country `begin` looks it up itself.
@@ -72,19 +74,18 @@ export function makeStartLinking(
       await demandInstitution(listInstitutions, start)
     }
     await countStart(options, userId)
-    return options.queue.take(userId, async () => {
-      try {
-        const askOptions = limitTime(options, { priority: 'user', person: by.person })
-        const beginning = { by, start, linking, user, renewed, askOptions }
-        return await begin(options, beginning)
-      } catch (error) {
-        if (error instanceof UpstreamError) {
-          throw isUnlisted(error, renewed) ? unlisted() : toUpstreamApiError(error)
-        }
-        if (error instanceof OwnerGoneError) throw apiError('user_not_found', { cause: error })
-        throw error
+    const open = () => begin(options, { by, start, linking, user, renewed, askOptions })
+    try {
+      // A renewal makes no login, and its connection keeps the one that it has.
+      if (renewed !== null) return await open()
+      return await inTime(options, turnAt(start), askOptions, open)
+    } catch (error) {
+      if (error instanceof UpstreamError) {
+        throw isUnlisted(error, renewed) ? unlisted() : toUpstreamApiError(error)
       }
-    })
+      if (error instanceof OwnerGoneError) throw apiError('user_not_found', { cause: error })
+      throw error
+    }
   }
 }
 

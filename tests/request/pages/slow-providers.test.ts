@@ -260,4 +260,54 @@ describe('providers that take seconds', { concurrency: true }, () => {
     assert.match(mainOf(ended.page.text), /It did not work this time/)
     assert.deepEqual(await rowsOf(person), [])
   })
+
+  test('neither a new link, nor Reconnect, nor the deletion of the account waits for refreshes that go on', async (t) => {
+    const { visit, rowsOf, fiskil, store } = await open(t)
+    const { person, jar } = await visit()
+    for (const bank of ['22', '41']) await jar.get(await agree(jar, 'fiskil', bank, {}))
+    const rows = await rowsOf(person)
+    assert.equal(rows.length, 2)
+    const isList = { when: ({ path }: { readonly path: string }) => path === '/v1/consent' }
+    fiskil.addFault({ does: { kind: 'hang' }, ...isList })
+    const begun = performance.now()
+    for (const { id } of rows) {
+      const { hidden } = await jar.get(`/connections/${id}`)
+      const { location } = await inTime(jar.post(`/connections/${id}/refresh`, hidden))
+      assert.equal(location, `/connections/${id}?done=asked`)
+    }
+    fiskil.addFault({ ...slow, when: ({ path }) => path === '/v1/auth/session' })
+    const { hidden } = await jar.get('/settings')
+    // Nor do several of them wait for each other.
+    const reconnect = ({ id }: { readonly id: ConnectionId }) =>
+      inTime(jar.post(`/connections/${id}/reconnect`, hidden))
+    for (const { location } of await Promise.all(rows.map(reconnect)))
+      assert.match(location ?? '', /sess_id=/)
+    const choice = await jar.get(`${newPath}?provider=akahu`)
+    const fields = { ...choice.hidden, provider: 'akahu', institution: institutions.asb._id }
+    const linked = await inTime(jar.post(newPath, fields))
+    assert.match(linked.location ?? '', /authorize/)
+    const confirmed = { ...hidden, decision: 'confirm', email: person.email }
+    const deleted = await inTime(jar.post('/settings/delete', confirmed))
+    assert.equal(deleted.location, '/deleted')
+    assert.equal(await store.users.find(person.id, { deleting: true }), null)
+    assert.ok(performance.now() - begun < 2 * actionMs, 'the refreshes go on')
+    fiskil.clearFaults()
+  })
+
+  test('a link that begins while the last connection there is being ended does not go to its login', async (t) => {
+    const { visit, rowsOf, fiskil } = await open(t)
+    const { person, jar } = await visit()
+    await jar.get(await agree(jar, 'fiskil', '22', {}))
+    const [row] = await rowsOf(person)
+    const path = `/connections/${row?.id}/remove`
+    const { hidden } = await jar.get(path)
+    fiskil.addFault({ ...slow, when: ({ method }) => method === 'DELETE' })
+    const removed = await inTime(jar.post(path, { ...hidden, decision: 'confirm' }))
+    assert.equal(removed.location, '/connections?done=leaving')
+    const linked = await jar.get(await agree(jar, 'fiskil', '41', {}))
+    const [other, ...more] = await rowsOf(person)
+    assert.equal(linked.location, `/connections/${other?.id}?done=linked`)
+    assert.deepEqual([other?.institutionId, other?.status, more], ['41', 'active', []])
+    fiskil.clearFaults()
+  })
 })
