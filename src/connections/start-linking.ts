@@ -52,8 +52,8 @@ const starts = { most: 20, withinMs: 60 * 60_000 }
 /**
  * Makes the action.
  * @throws ApiError `user_not_found`, `connection_not_found`, `provider_not_configured`, `rate_limited`,
- *   `too_many_connections`; `invalid_params` for an institution that cannot be chosen, and for a connection by
- *   a key of the person's own; `provider_unavailable` when its turn does not come in time, other upstream
+ *   `too_many_connections`; `invalid_params` for an institution that cannot be chosen, and for a connection
+ *   by a key of the person's own; `provider_unavailable` when its turn does not come in time, other upstream
  *   failures by the mapping of `guard.ts`.
  */
 export function makeStartLinking(

@@ -2,8 +2,8 @@
 
 export interface Queue {
   /**
-   * Runs `work` after every earlier one with the same key has ended, successfully or not. Where `until` aborts
-   * before its turn has come, it never runs.
+   * Runs `work` after every earlier one with the same key has ended, successfully or not. Where `until`
+   * aborts before its turn has come, it never runs.
    * @throws MissedTurnError for that; otherwise what `work` throws.
    */
   take<T>(key: string, work: () => Promise<T>, until?: AbortSignal): Promise<T>
