@@ -31,12 +31,15 @@ const mostHeld = 32 * 1024 * 1024
 /** The bodies of one listener that are being received. */
 export class BodiesInFlight {
   #held = 0
-  readonly #open = new Set<ReceivedBody>()
+  /** In the order in which they were begun, with what was counted of each. */
+  readonly #open = new Map<ReceivedBody, number>()
 
-  add(body: ReceivedBody, bytes: number): void {
-    this.#open.add(body)
-    this.#held += bytes
-    for (const oldest of this.#open) {
+  /** To be called when it was begun, and when it holds more than before. */
+  count(body: ReceivedBody): void {
+    const { held } = body
+    this.#held += held - (this.#open.get(body) ?? 0)
+    this.#open.set(body, held)
+    for (const oldest of this.#open.keys()) {
       if (this.#held <= mostHeld) return
       this.remove(oldest)
       oldest.request.socket.destroy()
@@ -45,7 +48,8 @@ export class BodiesInFlight {
 
   /** Complete, refused, or gone. */
   remove(body: ReceivedBody): void {
-    if (this.#open.delete(body)) this.#held -= body.held
+    this.#held -= this.#open.get(body) ?? 0
+    this.#open.delete(body)
   }
 }
 
@@ -94,7 +98,7 @@ export class ReceivedBody {
     request.push = (part: Uint8Array | null) => this.#push(part)
     received.set(request, this)
     this.#headBytes = sizeOfHead(request)
-    receiver.bodies.add(this, this.#headBytes)
+    receiver.bodies.count(this)
   }
 
   /** Memory of the body and of the request that it belongs to. */
@@ -143,6 +147,8 @@ export class ReceivedBody {
     const { socket, url = '/' } = this.request
     const { bodies, countPart } = this.#receiver
     countPart()
+    // It was the one begun first. The parser goes on to the end of what was read.
+    if (socket.destroyed) return
     if (this.isTooLarge) return void passOver(socket)
     this.#body ??= new GatheredBytes(bodyLimitOf(url))
     const { held } = this.#body
@@ -151,7 +157,7 @@ export class ReceivedBody {
     const isSplit = this.#parts > mostParts + this.#bytes / bytesPerPart
     const isTooMuch = isSplit || this.#isEndless() || !this.#body.add(part)
     if (isTooMuch) this.#refuse()
-    else if (this.#body.held > held) bodies.add(this, this.#body.held - held)
+    else if (this.#body.held > held) bodies.count(this)
   }
 }
 

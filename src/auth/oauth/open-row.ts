@@ -1,5 +1,5 @@
 /**
- * Reads a stored row that may be damaged: it was moved, its bytes were changed, or its key is not listed.
+ * Reads a stored row that may be damaged: it was moved, or its bytes were changed.
  * Such a row is no credential: its agent is told to connect again, which needs no operator.
  */
 import { SealError } from '#store/seal.ts'
