@@ -79,7 +79,8 @@ const rules = `## Rules for several variables
   \`DATA_DIR/admin-token\` in both modes.
 - Generated secrets are readable only by their owner. Files that others can read get mode 0600 at the start, with a
   warning; existing files are never overwritten, a damaged one stops the start. So does a link in the place of one, or of
-  \`DATA_DIR/secrets\`; \`DATA_DIR\` may itself be a link.`
+  \`DATA_DIR/secrets\`; \`DATA_DIR\` may itself be a link. A Secret of Kubernetes that is mounted there as a folder
+  holds only links: set \`ENCRYPTION_KEY\` or \`ADMIN_TOKEN\`, or mount the file by itself with \`subPath\`.`
 
 function toExampleLine([name, setting]: [string, Setting<unknown>]): string {
   const value = setting.fallback === null ? '' : setting.defaultText

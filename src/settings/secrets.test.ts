@@ -13,7 +13,7 @@ import {
   writeFile,
 } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { readConfig } from '#src/config.ts'
 import type { Environment } from './environment-file.ts'
@@ -120,6 +120,26 @@ test('a link in the place of a file, or of their folder, is refused, and what it
     await assert.rejects(load(folder), /is a link/)
     assert.deepEqual(await readdir(folder), ['data'])
   }))
+
+test('a Secret of Kubernetes that is mounted as a folder, and so made of links, is told the ways that remain', async () => {
+  for (const [place, variable] of [
+    ['secrets/encryption-key', 'ENCRYPTION_KEY'],
+    ['admin-token', 'ADMIN_TOKEN'],
+  ] as const) {
+    await inFolder(async (folder) => {
+      await load(folder)
+      const path = join(folder, 'data', place)
+      const content = (await readFile(path, 'utf8')).trim()
+      await mkdir(join(dirname(path), '..data'))
+      await rename(path, join(dirname(path), '..data', basename(path)))
+      await symlink(join('..data', basename(path)), path)
+      const message = `${path} is a link, which is not followed: put what it leads to in its place, or set ${variable} instead, or mount the file by itself (in Kubernetes by subPath)`
+      await assert.rejects(load(folder), { name: 'SecretsError', message })
+      // The way that the message names works.
+      await load(folder, { [variable]: content })
+    })
+  }
+})
 
 test('a data directory may itself be a link', () =>
   inFolder(async (folder) => {

@@ -9,7 +9,7 @@ import { type FileHandle, link, open, readFile, stat, unlink } from 'node:fs/pro
 import { dirname, join } from 'node:path'
 import { Secret } from '#kernel/secret.ts'
 import { makeFolder } from '#store/make-folder.ts'
-import { plainFileFlags, setMode, statPlain } from '#store/plain-file.ts'
+import { plainFileFlags, SymlinkError, setMode, statPlain } from '#store/plain-file.ts'
 import type { Config } from './compose.ts'
 import { keyBytes, parseEncryptionKeys } from './encryption-keys.ts'
 
@@ -45,6 +45,7 @@ export async function loadSecrets(config: Config): Promise<Secrets> {
     config.encryptionKeys ??
     new Secret(
       await loadFile(keyFile, {
+        variable: 'ENCRYPTION_KEY',
         isPrivateFolder: true,
         make: () => makeKeyText(config.dataDir, keyFile, sealedStores),
         parse: parseEncryptionKeys,
@@ -56,6 +57,7 @@ export async function loadSecrets(config: Config): Promise<Secrets> {
     config.adminToken ??
     new Secret(
       await loadFile(tokenFile, {
+        variable: 'ADMIN_TOKEN',
         isPrivateFolder: false,
         make: () => `trib_admin_${randomBytes(32).toString('base64url')}`,
         parse: (text) => (/^[\x21-\x7e]{16,}$/.test(text) ? text : undefined),
@@ -103,6 +105,8 @@ function makeKeyText(dataDir: string, keyFile: string, stores: readonly string[]
 }
 
 interface FileRules<Value> {
+  /** Sets the secret without a file. */
+  readonly variable: string
   /** The folder holds nothing but secrets: its access is restricted to its owner too. */
   readonly isPrivateFolder: boolean
   make(): string
@@ -122,6 +126,12 @@ async function loadFile<Value>(path: string, rules: FileRules<Value>): Promise<V
     if (value !== undefined) return value
   } catch (cause) {
     if (cause instanceof SecretsError) throw cause
+    // A Secret of Kubernetes that is mounted as a folder holds only links, which nobody can replace.
+    if (cause instanceof SymlinkError)
+      throw new SecretsError(
+        `${cause.message}, or set ${rules.variable} instead, or mount the file by itself (in Kubernetes by subPath)`,
+        { cause },
+      )
     const advice =
       codeOf(cause) === ''
         ? ''
