@@ -71,6 +71,32 @@ test('a link that leads to a folder of one’s own is taken, where nobody else m
   assert.throws(() => demandOwnData(link), /\/link \(owner 1235, /)
 })
 
+test('`..` in a link leads out of the folder that is really there, and that one is judged', (t) => {
+  const folder = makeFolder(t)
+  for (const place of ['real/sub', 'real/open/d', 'open/d'])
+    mkdirSync(join(folder, place), { recursive: true })
+  symlinkSync('real/sub', join(folder, 's'))
+  // By its text it would be `open/d`, in which nobody else may write.
+  symlinkSync('s/../open/d', join(folder, 'data'))
+  demandOwnData(join(folder, 'data'))
+  chmodSync(join(folder, 'real/open'), 0o777)
+  for (const demand of [demandOwnData, demandOwnFolder])
+    assert.throws(() => demand(join(folder, 'data')), /^Refusal: \S+\/real\/open \(owner /)
+})
+
+test('a link with `..` whose text names nothing that is there is judged by where it leads', (t) => {
+  const folder = makeFolder(t)
+  for (const place of ['real/sub', 'real/only']) mkdirSync(join(folder, place), { recursive: true })
+  symlinkSync('real/sub', join(folder, 's'))
+  symlinkSync('s/../only', join(folder, 'data'))
+  for (const demand of [demandOwnData, demandOwnFolder]) {
+    chmodSync(join(folder, 'real/only'), 0o755)
+    demand(join(folder, 'data'))
+    chmodSync(join(folder, 'real/only'), 0o777)
+    assert.throws(() => demand(join(folder, 'data')), /^Refusal: \S+\/real\/only \(owner /)
+  }
+})
+
 test('a data directory that is missing is judged by the folder in which it would be made', (t) => {
   const folder = join(makeFolder(t), 'inner')
   const missing = join(folder, 'a', 'data')

@@ -12,12 +12,12 @@ import {
   type Stats,
   statSync,
 } from 'node:fs'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { Refusal } from '../server.ts'
 
 /** @throws Refusal which names the folder, or the `.env`, that somebody else may write. */
 export function demandOwnFolder(folder: string): void {
-  const path = realpathSync(folder)
+  const path = realpathSync.native(folder)
   const advice = 'run setup as the owner of that folder, or in a folder that only you may write'
   const isSafe = demandOwnWay(resolve(folder), path, advice)
   const file = join(path, '.env')
@@ -52,12 +52,13 @@ function demandOwnWay(path: string, name: string, advice: string): IsSafe {
   const groups = readAccounts('/etc/group')
   const isPrivate = (group: number) => isPrivateGroup(group, { user: me, users, groups })
   const isSafe: IsSafe = (stats, isItself) => isOurs(stats, { user: me, isItself, isPrivate })
-  const itself = realpathSync(path)
-  const open = listWay(path).find((one) => {
+  // Node's own form reads `..` in a link as text.
+  const itself = realpathSync.native(path)
+  const open = listWay('/', path.split('/')).find((one) => {
     const stats = lstatSync(one)
     // Everybody may write a link by its mode, but nobody changes it except in its folder.
     if (stats.isSymbolicLink()) return stats.uid !== 0 && stats.uid !== me
-    return !isSafe(stats, realpathSync(one) === itself)
+    return !isSafe(stats, one === itself)
   })
   if (open === undefined) return isSafe
   const message = `${describe(open, lstatSync(open))} may be written by another user, who could change what setup reads and writes in ${name}: ${advice}`
@@ -68,18 +69,18 @@ function describe(path: string, { uid, gid, mode }: Stats): string {
   return `${path} (owner ${uid}, group ${gid}, mode ${(mode & 0o7777).toString(8).padStart(4, '0')})`
 }
 
-/** The folder and those above it; for a link among them also where it leads, with the folders above that. */
-function listWay(path: string): readonly string[] {
-  return listUpwards(path).flatMap((one) =>
-    lstatSync(one).isSymbolicLink()
-      ? [one, ...listWay(resolve(realpathSync(dirname(one)), readlinkSync(one)))]
-      : [one],
-  )
-}
-
-function listUpwards(path: string): readonly string[] {
-  const parent = dirname(path)
-  return parent === path ? [path] : [path, ...listUpwards(parent)]
+/**
+ * Every link and every folder that the system passes on the way to the last of `names`, beginning at `from`,
+ * in which no name is a link. Their text alone would not do: `..` in a link leads out of the folder that is
+ * there, which another link may have led to.
+ */
+function listWay(from: string, [name, ...rest]: readonly string[]): readonly string[] {
+  if (name === undefined) return [from]
+  const path = join(from, name)
+  if (!lstatSync(path).isSymbolicLink()) return [from, ...listWay(path, rest)]
+  const target = readlinkSync(path)
+  const names = [...target.split('/'), ...rest]
+  return [from, path, ...listWay(isAbsolute(target) ? '/' : from, names)]
 }
 
 interface Whose {
