@@ -124,6 +124,19 @@ test('an .env that another user may write is refused by its name, and one of thi
   assert.throws(() => demandOwnFolder(folder), words)
 })
 
+test('an .env that is a link is refused where another user may put another file in its place', (t) => {
+  const folder = makeFolder(t)
+  const place = join(folder, 'place')
+  mkdirSync(place)
+  writeFileSync(join(place, 'settings'), 'SANDBOX=false\n', { mode: 0o600 })
+  symlinkSync('../place/settings', join(folder, 'inner', '.env'))
+  demandOwnFolder(join(folder, 'inner'))
+  chmodSync(place, 0o777)
+  const words =
+    /\/place \(owner \d+, group \d+, mode 0777\) may be .* who could choose the settings/
+  assert.throws(() => demandOwnFolder(join(folder, 'inner')), words)
+})
+
 test('an .env of another user in a folder of root is refused by its name', {
   skip: process.getuid?.() !== 0 && 'only root may give a file away',
 }, (t) => {

@@ -10,20 +10,19 @@ import {
   readlinkSync,
   realpathSync,
   type Stats,
-  statSync,
 } from 'node:fs'
 import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { Refusal } from '../server.ts'
 
 /** @throws Refusal which names the folder, or the `.env`, that somebody else may write. */
 export function demandOwnFolder(folder: string): void {
-  const path = realpathSync.native(folder)
   const advice = 'run setup as the owner of that folder, or in a folder that only you may write'
-  const isSafe = demandOwnWay(resolve(folder), path, advice)
-  const file = join(path, '.env')
-  if (!existsSync(file) || isSafe(statSync(file), true)) return
-  const message = `${describe(file, statSync(file))} may be written by another user, who could choose the settings that setup reads: let it belong to the user who runs setup, with mode 0600`
-  throw new Refusal({ error: { message } })
+  demandOwnWay(resolve(folder), toRisk(realpathSync.native(folder), advice))
+  const file = join(resolve(folder), '.env')
+  if (!existsSync(file)) return
+  const risk =
+    'who could choose the settings that setup reads: let .env be a file of the user who runs setup, with mode 0600'
+  demandOwnWay(file, risk)
 }
 
 /**
@@ -33,7 +32,7 @@ export function demandOwnFolder(folder: string): void {
 export function demandOwnData(dataDir: string): void {
   const advice =
     'start the service, then run setup again, or run setup as the owner of that folder, or set a DATA_DIR that only you may write'
-  demandOwnWay(findNearest(resolve(dataDir)), dataDir, advice)
+  demandOwnWay(findNearest(resolve(dataDir)), toRisk(dataDir, advice))
 }
 
 /** The folder, or the nearest one above it that is there, since it would be made in that one. */
@@ -41,27 +40,28 @@ function findNearest(path: string): string {
   return existsSync(path) || dirname(path) === path ? path : findNearest(dirname(path))
 }
 
-type IsSafe = (stats: Stats, isItself: boolean) => boolean
+function toRisk(folder: string, advice: string): string {
+  return `who could change what setup reads and writes in ${folder}: ${advice}`
+}
 
-/** Returns what judges the files in it, too. @throws Refusal */
-function demandOwnWay(path: string, name: string, advice: string): IsSafe {
+/** @throws Refusal which says what somebody else may write, and the risk. */
+function demandOwnWay(path: string, risk: string): void {
   const me = process.getuid?.()
   // Windows has no such owners and modes.
-  if (me === undefined) return () => true
+  if (me === undefined) return
   const users = readAccounts('/etc/passwd')
   const groups = readAccounts('/etc/group')
   const isPrivate = (group: number) => isPrivateGroup(group, { user: me, users, groups })
-  const isSafe: IsSafe = (stats, isItself) => isOurs(stats, { user: me, isItself, isPrivate })
   // Node's own form reads `..` in a link as text.
   const itself = realpathSync.native(path)
   const open = listWay('/', path.split('/')).find((one) => {
     const stats = lstatSync(one)
     // Everybody may write a link by its mode, but nobody changes it except in its folder.
     if (stats.isSymbolicLink()) return stats.uid !== 0 && stats.uid !== me
-    return !isSafe(stats, one === itself)
+    return !isOurs(stats, { user: me, isItself: one === itself, isPrivate })
   })
-  if (open === undefined) return isSafe
-  const message = `${describe(open, lstatSync(open))} may be written by another user, who could change what setup reads and writes in ${name}: ${advice}`
+  if (open === undefined) return
+  const message = `${describe(open, lstatSync(open))} may be written by another user, ${risk}`
   throw new Refusal({ error: { message } })
 }
 
