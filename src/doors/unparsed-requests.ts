@@ -39,12 +39,16 @@ export function answerTunnel(socket: Duplex): void {
 /** Fields of a head. Each costs a hundred bytes beside its text; browsers and proxies send a few dozen. */
 export const mostFields = 100
 
-const tooLarge = { status: 431, reason: 'Request Header Fields Too Large' }
+const tooLarge = {
+  status: 431,
+  reason: 'Request Header Fields Too Large',
+  message: `Request line and headers over 16 KiB, or more than ${mostFields} header fields`,
+}
 
 function explain(code: string | undefined) {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
-      return { ...tooLarge, message: 'Request line and headers over 16 KiB' }
+      return tooLarge
     case 'ERR_HTTP_REQUEST_TIMEOUT':
       return { status: 408, reason: 'Request Timeout', message: 'The request arrived too slowly' }
     case 'HPE_CHUNK_EXTENSIONS_OVERFLOW':
@@ -86,7 +90,7 @@ function end(socket: Duplex, status: string, body: string, cache?: 'BYPASS'): vo
 /** True: the head is not accepted, and the request was answered. */
 export function refuseHead(request: IncomingMessage, response: ServerResponse): boolean {
   if (request.rawHeaders.length > 2 * mostFields) {
-    refuse(response, tooLarge.status, `More than ${mostFields} header fields`)
+    refuse(response, tooLarge.status, tooLarge.message)
   } else if (!hasProperHost(request)) {
     refuse(response, 400, 'An HTTP/1.1 request needs exactly one Host header')
   } else return false
@@ -110,6 +114,8 @@ function refuse(response: ServerResponse, status: number, message: string): void
   response.writeHead(status, {
     'Content-Type': 'application/json; charset=utf-8',
     'Content-Length': Buffer.byteLength(body),
+    'Cache-Control': 'no-store',
+    'X-Content-Type-Options': 'nosniff',
   })
   response.end(body)
 }

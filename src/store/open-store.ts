@@ -6,7 +6,7 @@ import { type Clock, systemClock } from '#kernel/time.ts'
 import { checkIdentity, type Keys, type StoreMode } from './care/identity.ts'
 import { makeInspector } from './care/inspector.ts'
 import { reseal } from './care/reseal.ts'
-import { explainUnlistedKeys } from './care/unlisted-keys.ts'
+import { type KeyWatch, watchKeys } from './care/unlisted-keys.ts'
 import { makeAccountStore } from './connections/accounts.ts'
 import { makeConnectionEventStore } from './connections/connection-events.ts'
 import { makeConnectionStore } from './connections/connections.ts'
@@ -93,12 +93,10 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
     })
     const { reconnectDueAt = null, onLackingKey = () => {} } = options
     const { keysIn } = keys
-    const sealer = makeSealer(
-      options.encryptionKeys,
-      explainUnlistedKeys({ places: engine, keysIn, log, onLacking: onLackingKey }),
-    )
+    const watch = watchKeys({ places: engine, listed, keysIn, log, onLacking: onLackingKey })
+    const sealer = makeSealer(options.encryptionKeys, watch.explain)
     const mails = { reconnectDueAt, sealer, now: () => clock.now() }
-    return makeStore(engine, feeds, mails, { log, listed })
+    return makeStore(engine, feeds, mails, { log, listed, watch })
   } catch (error) {
     await engine.close()
     throw toOpenError(error, options)
@@ -159,9 +157,15 @@ interface Care {
   readonly log: StoreLog
   /** Knows the listed keys alone: for what the key column of a row is known of. */
   readonly listed: Sealer
+  readonly watch: KeyWatch
 }
 
-function makeStore(engine: Engine, feeds: Feeds, mails: MailQueue, { log, listed }: Care): Store {
+function makeStore(
+  engine: Engine,
+  feeds: Feeds,
+  mails: MailQueue,
+  { log, listed, watch }: Care,
+): Store {
   const { db } = engine
   const { sealer } = mails
   const write = makeWrite(engine, feeds)
@@ -176,6 +180,7 @@ function makeStore(engine: Engine, feeds: Feeds, mails: MailQueue, { log, listed
   let closed: Promise<void> | undefined
   async function closeAll(): Promise<void> {
     closing.abort()
+    watch.stop()
     await resealed
     await engine.close()
   }

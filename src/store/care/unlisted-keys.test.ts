@@ -3,8 +3,10 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { keyA, keyB, makeMigratedPlace, openSqliteStore } from '#tests/contract/store/place.ts'
 import { addLogin, addUser } from '#tests/contract/store/rows.ts'
+import { openSqlite } from '../engine/sqlite-engine.ts'
 import { StoreUnavailableError } from '../failure.ts'
 import { makeSealer, SealError } from '../seal.ts'
+import { watchKeys } from './unlisted-keys.ts'
 
 /** The secret of a login as another process would seal it. */
 const sealedByB = Buffer.from(makeSealer([keyB]).seal('login', 'row', Buffer.from('x'))).toString(
@@ -49,3 +51,27 @@ test('a row that is damaged in this way does not stop the sealing of the others 
 function noteIn(lines: string[]) {
   return ({ message }: { readonly message: string }) => lines.push(message)
 }
+
+test('a process that opens nothing finds out within a minute that others seal with a key which it lacks', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const place = makeMigratedPlace()
+  const store = await place.open()
+  await addLogin(store, (await addUser(store)).id)
+  await store.close()
+  const engine = openSqlite(place.dataDir, () => {})
+  t.after(async () => {
+    await engine.close()
+    await place.remove()
+  })
+  const told = Promise.withResolvers<Error>()
+  const watch = watchKeys({
+    places: engine,
+    listed: makeSealer([keyB]),
+    keysIn: 'ENCRYPTION_KEY',
+    log: () => {},
+    onLacking: told.resolve,
+  })
+  t.mock.timers.tick(60_000)
+  assert.match((await told.promise).message, /^ENCRYPTION_KEY of this process lacks the key/)
+  watch.stop()
+})

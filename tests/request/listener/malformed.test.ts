@@ -33,6 +33,7 @@ const unparsed: readonly [name: string, bytes: () => string, status: number][] =
     431,
   ],
   ['101 headers', () => `GET /v1/accounts HTTP/1.1\r\n${head}${'X: y\r\n'.repeat(99)}\r\n`, 431],
+  ['150 headers', () => `GET /v1/accounts HTTP/1.1\r\n${head}${'X: y\r\n'.repeat(148)}\r\n`, 431],
   ['noise', () => 'BLAH\r\n\r\n', 400],
   ['a TLS greeting', () => '\u0016\u0003\u0001\u0002\u0000\u0001\u0000\u0001', 400],
   ['no Host', () => 'GET /v1/accounts HTTP/1.1\r\n\r\n', 400],
