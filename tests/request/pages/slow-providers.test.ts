@@ -310,4 +310,21 @@ describe('providers that take seconds', { concurrency: true }, () => {
     assert.deepEqual([other?.institutionId, other?.status, more], ['41', 'active', []])
     fiskil.clearFaults()
   })
+
+  test('a link whose turn does not come behind removals says what it waited for, and begins nothing', async (t) => {
+    const { visit, rowsOf, fiskil } = await open(t)
+    const { person, jar } = await visit()
+    for (const bank of ['22', '41']) await jar.get(await agree(jar, 'fiskil', bank, {}))
+    const choice = await jar.get(`${newPath}?provider=fiskil`)
+    fiskil.addFault({ does: { kind: 'hang' }, when: ({ method }) => method === 'DELETE' })
+    for (const { id } of await rowsOf(person)) {
+      const { hidden } = await jar.get(`/connections/${id}/remove`)
+      await inTime(jar.post(`/connections/${id}/remove`, { ...hidden, decision: 'confirm' }))
+    }
+    const fields = { ...choice.hidden, provider: 'fiskil', institution: '22' }
+    const page = await jar.post(newPath, fields)
+    assert.equal(page.status, 503)
+    assert.match(mainOf(page.text), /An earlier link or removal at \S+ is still in progress/)
+    fiskil.clearFaults()
+  })
 })

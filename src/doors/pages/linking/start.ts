@@ -3,11 +3,18 @@ import type { FastifyReply } from 'fastify'
 import { ApiError } from '#contract/errors.ts'
 import type { Provider } from '#contract/resources.ts'
 import type { ConnectionId } from '#kernel/ids.ts'
+import { MissedTurnError } from '#kernel/queue.ts'
 import { UpstreamError } from '#providers/failure.ts'
 import type { PagesContext } from '../context.ts'
 import { type FormTurn, toBy } from '../signed-in.ts'
 import { rememberBegun } from './begun-here.ts'
-import { type EndPage, renderFailed, renderOwnRefused, renderRefused } from './end-page.ts'
+import {
+  type EndPage,
+  renderBusy,
+  renderFailed,
+  renderOwnRefused,
+  renderRefused,
+} from './end-page.ts'
 import { listPath, toReturnOrigin } from './places.ts'
 
 export interface Leading {
@@ -62,6 +69,7 @@ interface NotOpened {
 
 /** Waiting does not help when a provider refuses an application. */
 function toPage({ error, provider, name, back, returnUrl }: NotOpened): EndPage {
+  if (error.cause instanceof MissedTurnError) return renderBusy({ error, name, back })
   const failure = error.cause instanceof UpstreamError ? error.cause.failure : null
   if (failure?.kind !== 'misconfigured') return renderRefused({ error, name, back })
   if (failure.isPersonal === true) return renderOwnRefused({ name, returnUrl }, back)
