@@ -267,7 +267,7 @@ async function setAndTell(
 const setStatus = (tx: Db, id: ConnectionId, status: StoredStatus) =>
   living(tx, id).set({ status }).where('status', '<>', status)
 
-/** What was asked for before stays. */
+/** What was asked for before stays, and so does when that was. */
 function startDeletion(
   tx: Db,
   id: ConnectionId,
@@ -275,7 +275,14 @@ function startDeletion(
 ) {
   const row = tx
     .updateTable('connections')
-    .set({ status: 'deleting', status_at: moment(at) })
+    .set(({ case: when, ref }) => ({
+      status: 'deleting',
+      status_at: when()
+        .when('status', '=', 'deleting')
+        .then(ref('status_at').$castTo<Date | null>())
+        .else(moment(at))
+        .end(),
+    }))
     .where('id', '=', id)
   if (!endsAtProvider) return row.where('status', '<>', 'deleting')
   return row

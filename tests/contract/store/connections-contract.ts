@@ -174,6 +174,8 @@ export function testConnections(store: StoreOf): void {
     const news = { from, to: 'revoked', at: now + 9 } as const
     await startDeletion(connection.id, { endsAtProvider: false, at: now + 5 })
     await startDeletion(connection.id, { endsAtProvider: false, at: now + 6 })
+    // Later the end at the provider is asked for, too.
+    assert.equal(await startDeletion(connection.id, { endsAtProvider: true, at: now + 7 }), true)
     await saveLearntStatus({ login, connectionId: null, ...news })
     assert.equal(await saveReportedStatus({ connectionId: connection.id, ...news }), false)
     assert.equal((await find(connection.id))?.statusAt, now + 5)
