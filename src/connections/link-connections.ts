@@ -53,7 +53,7 @@ export function makeLinkConnections(options: ActionOptions): LinkConnections {
     if (!mayActFor(by, userId)) throw apiError('user_not_found')
     const askOptions = limitTime(options, { priority: 'user', person: by.person })
     const link = () => linkNow(options, by, { userId, credentials }, askOptions)
-    const turn = turnAt({ userId, provider })
+    const turn = { key: turnAt({ userId, provider }), kind: 'link' } as const
     const { connections, identity } = await inTime(options, turn, askOptions, link)
     if (identity.needsConsent === true) throw nothingToLink(provider, identity)
     return connections

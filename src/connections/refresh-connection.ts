@@ -59,7 +59,7 @@ export function makeRefreshConnection(options: ActionOptions): RefreshConnection
       return options.queue.take(loginId, () => refresh(limitTime(options, askOptions)))
     }
     const limited = limitTime(options, askOptions)
-    return inTime(options, loginId, limited, () => refresh(limited))
+    return inTime(options, { key: loginId, kind: 'refresh' }, limited, () => refresh(limited))
   }
 }
 

@@ -83,7 +83,7 @@ export function adoptAwaited(
   login: LoginRef,
   askOptions: AskOptions,
 ): Promise<number> {
-  return inTime(options, turnAt(login), askOptions, async () => {
+  return inTime(options, { key: turnAt(login), kind: 'link' }, askOptions, async () => {
     const row = await options.store.linkings.findOpen(login.id, options.clock.now())
     const open = await findOpen(options, row)
     if (open === null || open === 'without_login') return 0

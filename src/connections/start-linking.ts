@@ -78,7 +78,7 @@ export function makeStartLinking(
     try {
       // A renewal makes no login, and its connection keeps the one that it has.
       if (renewed !== null) return await open()
-      return await inTime(options, turnAt(start), askOptions, open)
+      return await inTime(options, { key: turnAt(start), kind: 'link' }, askOptions, open)
     } catch (error) {
       if (error instanceof UpstreamError) {
         throw isUnlisted(error, renewed) ? unlisted() : toUpstreamApiError(error)

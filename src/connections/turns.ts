@@ -17,13 +17,19 @@ import type { ActionOptions } from './options.ts'
 export const turnAt = (of: { readonly userId: UserId; readonly provider: Provider }): string =>
   `${of.userId} ${of.provider}`
 
+/** What its caller waits for, in the words of the answer. */
+const earlier = {
+  link: 'An earlier link or removal at this provider',
+  refresh: 'An earlier refresh of this login',
+} as const
+
 /**
  * Runs work whose caller waits for the answer: the time of the action includes the waiting.
  * @throws ApiError `provider_unavailable` when its turn has not come by then; it never runs.
  */
 export async function inTime<T>(
   { queue }: Pick<ActionOptions, 'queue'>,
-  key: string,
+  { key, kind }: { readonly key: string; readonly kind: keyof typeof earlier },
   { until }: Pick<AskOptions, 'until'>,
   work: () => Promise<T>,
 ): Promise<T> {
@@ -31,7 +37,7 @@ export async function inTime<T>(
     return await queue.take(key, work, until)
   } catch (error) {
     if (!(error instanceof MissedTurnError)) throw error
-    const message = 'What was begun at the provider before is still under way; retry later'
+    const message = `${earlier[kind]} is still in progress; retry later`
     throw apiError('provider_unavailable', {
       message,
       retryAfterSeconds: retryLaterSeconds,

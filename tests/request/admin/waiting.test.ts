@@ -51,7 +51,10 @@ test('503: a link that waits for removals is refused within the time of one requ
   const removals = rows.map((row) => world.ask('DELETE', `/admin/connections/${row.id}`))
   const answer = await inTime(world.ask('POST', path, fiskil))
   assert.equal(answer.status, 503)
-  assert.match(errorOf(answer).message, /begun at the provider before is still under way/)
+  assert.match(
+    errorOf(answer).message,
+    /^An earlier link or removal at this provider is still in progress; retry later$/,
+  )
   await Promise.all(removals)
   emulator.clearFaults()
   // The turn after the one that was refused.

@@ -44,7 +44,8 @@ export const connectionCalls = {
     route: 'POST /admin/users/{user}/connections',
     command: 'connections link',
     summary: 'create connections for consents that exist at a provider',
-    description: 'A user has at most 500 connections and 5,000 accounts.',
+    description:
+      'A user has at most 500 connections and 5,000 accounts. Where an earlier link or removal at the provider is still in progress when `REQUEST_TIMEOUT_MS` is over, it answers 503 and nothing is linked.',
     input: body(LinkInput, {
       provider: { help: 'where the consent is' },
       ...credentialFields,
@@ -66,6 +67,8 @@ export const connectionCalls = {
     route: 'POST /admin/connections/{connection}/refresh',
     command: 'connections refresh',
     summary: 'refresh the state of a connection from its provider',
+    description:
+      'Where an earlier refresh of its login is still in progress when `REQUEST_TIMEOUT_MS` is over, it answers 503 and nothing is read.',
     reply: Connection,
     errors: ['connection_not_found', 'too_many_connections', ...providerErrors],
     audit: ['connections.refresh'],
@@ -74,6 +77,8 @@ export const connectionCalls = {
     route: 'DELETE /admin/connections/{connection}',
     command: 'connections remove',
     summary: 'end the consent and delete the connection',
+    description:
+      'Where the provider has not ended the consent after `REQUEST_TIMEOUT_MS`, it answers 204 with the status `deleting`, and the end goes on.',
     replyHeaders: {
       'X-Connection-Status': '`deleting` while its provider has not ended the consent.',
     },
