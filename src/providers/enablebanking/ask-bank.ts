@@ -7,7 +7,7 @@ import { demandAllowed } from '../budget.ts'
 import { UpstreamError } from '../failure.ts'
 import type { CallContext, CallsLeft, Login } from '../port.ts'
 import { demandNoWait, keepWait, nameCalls } from './bank-wait.ts'
-import { type Reach, readOpenSession } from './consent.ts'
+import { getOpenSession, type Reach, readOpenSession } from './consent.ts'
 import { goneCodes, RefusedError } from './failures.ts'
 import { findUid } from './keep-session.ts'
 import { type PsuHeaders, toPsuHeaders } from './psu-headers.ts'
@@ -54,7 +54,7 @@ async function askOnce<Answer>(asked: Asked, ask: AskUid<Answer>, uid: string): 
 
 async function askUid({ reach, login, account, call }: Asked): Promise<string> {
   const { accounts } = sessionOf(login).session
-  const uid = findUid(await readOpenSession(reach, login, call), accounts, account) ?? account.uid
+  const uid = findUid(await getOpenSession(reach, login, call), accounts, account) ?? account.uid
   if (uid !== null) return uid
   const detail =
     'this account cannot be read: link it in the control panel of enablebanking.com, then renew the connection'

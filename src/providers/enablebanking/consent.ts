@@ -2,6 +2,7 @@
  * What a login reaches, and whether it still does: its application, its session, and what that proves
  * (readings R20b, R36). The session is asked, which is no call to the bank.
  */
+import { z } from 'zod'
 import type { Clock } from '#kernel/time.ts'
 import type { Budget } from '../budget.ts'
 import type { RevokeOptions } from '../credentials.ts'
@@ -50,10 +51,29 @@ export async function readSession(
   return readBody(SessionBody, await client.send(application, request, call))
 }
 
+type Ended = 'invalidated' | 'revoked'
+
 /** Null: it is open. Else what has become of it. */
-export function judgeStatus(status: string): 'invalidated' | 'revoked' | null {
+export function judgeStatus(status: string): Ended | null {
   if (status === 'AUTHORIZED') return null
   return status === 'REVOKED' || status === 'CANCELLED' ? 'revoked' : 'invalidated'
+}
+
+/** The session of a login, or what has become of it: its refusal tells that as well as its status. */
+export async function readOrEnded(
+  reach: Pick<Reach, 'client'>,
+  login: Login,
+  call: CallContext,
+): Promise<Session | Ended> {
+  const { session } = sessionOf(login)
+  try {
+    const found = await readSession(reach, applicationOf(reach, login), session.id, call)
+    return judgeStatus(found.status) ?? found
+  } catch (error) {
+    const failure = error instanceof RefusedError ? error.failure : null
+    if (failure?.kind !== 'consent_lost' || failure.becomes === 'pending_mfa') throw error
+    return failure.becomes
+  }
 }
 
 /** The open session of a login. @throws UpstreamError `consent_lost` for one that has ended. */
@@ -62,10 +82,33 @@ export async function readOpenSession(
   login: Login,
   call: CallContext,
 ): Promise<Session> {
-  const { session } = sessionOf(login)
-  const found = await readSession(reach, applicationOf(reach, login), session.id, call)
-  const becomes = judgeStatus(found.status)
-  if (becomes !== null) throw ended(becomes)
+  return demandOpen(await readOrEnded(reach, login, call))
+}
+
+const sessionLifeMs = 60_000
+const Kept = z.union([SessionBody, z.enum(['invalidated', 'revoked'])])
+
+/**
+ * The same from an answer that is at most a minute old: one serves all accounts of the login and all who read
+ * them. It is kept by the secret, so a renewal, which brings another one, is not answered by it.
+ */
+export async function getOpenSession(
+  reach: Pick<Reach, 'client' | 'readings'>,
+  login: Login,
+  call: CallContext,
+): Promise<Session> {
+  const { body } = await reach.readings.get({
+    name: 'session',
+    login,
+    maxAgeMs: sessionLifeMs,
+    call,
+    read: async (own) => Buffer.from(JSON.stringify(await readOrEnded(reach, login, own))),
+  })
+  return demandOpen(readBody(Kept, body))
+}
+
+function demandOpen(found: Session | Ended): Session {
+  if (typeof found === 'string') throw ended(found)
   return found
 }
 

@@ -7,8 +7,7 @@ import { type Millis, toIso } from '#kernel/time.ts'
 import { UpstreamError } from '../failure.ts'
 import type { CallContext, DiscoveredConnection, Login } from '../port.ts'
 import { findReadAt, readBalances, readRows } from './account-readings.ts'
-import { applicationOf, judgeStatus, type Reach, readSession } from './consent.ts'
-import { RefusedError } from './failures.ts'
+import { type Reach, readOrEnded } from './consent.ts'
 import { findUid } from './keep-session.ts'
 import { findCurrency } from './learn-currency.ts'
 import { toAccount, toConnection } from './map.ts'
@@ -58,23 +57,6 @@ export async function listAlive(
   if (readSecret(login)?.session === null) return []
   const found = await readOrEnded(reach, login, call)
   return typeof found === 'string' ? [] : [upstreamId(login.upstreamUserId)]
-}
-
-/** A session that has ended is known by its refusal as well as by its status. */
-async function readOrEnded(
-  reach: Reach,
-  login: Login,
-  call: CallContext,
-): Promise<Session | 'invalidated' | 'revoked'> {
-  const { session } = sessionOf(login)
-  try {
-    const found = await readSession(reach, applicationOf(reach, login), session.id, call)
-    return judgeStatus(found.status) ?? found
-  } catch (error) {
-    const failure = error instanceof RefusedError ? error.failure : null
-    if (failure?.kind !== 'consent_lost' || failure.becomes === 'pending_mfa') throw error
-    return failure.becomes
-  }
 }
 
 /** A session that names no accounts has all that it was opened with. */
