@@ -180,7 +180,7 @@ function readValues(environment: Environment, problems: string[]): Values {
   return values as Values
 }
 
-/** User-info in a URL and long text may be a misplaced secret: they are not shown either. */
+/** User-info in a URL, long text and what begins like a key may be a misplaced secret: not shown either. */
 function show(text: string, isSecret: boolean): string {
   const isQuoted = /^["'].*["']$/.test(text)
   if (isSecret || mayHideSecret(text)) {
@@ -190,7 +190,7 @@ function show(text: string, isSecret: boolean): string {
 }
 
 function mayHideSecret(text: string): boolean {
-  return text.includes('@') || text.length > 80
+  return text.includes('@') || text.length > 80 || /trib_|token_|up:yeah|[\w-]{40,}/i.test(text)
 }
 
 type Given = (name: SettingName) => boolean

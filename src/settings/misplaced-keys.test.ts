@@ -70,3 +70,13 @@ test('the right keys pass', () => {
   assert.deepEqual(problemsOf({ AKAHU_APP_TOKEN: 'app_token_1', AKAHU_APP_SECRET: 's' }), [])
   assert.deepEqual(problemsOf(snaptrade), [])
 })
+
+test('a key that was put into a variable for an id is not shown', () => {
+  for (const key of ['trib_live_06pK', 'user_token_abc', 'up:yeah:abc', 'k'.repeat(40)]) {
+    const environment = { FISKIL_CLIENT_ID: `Bearer ${key}`, FISKIL_CLIENT_SECRET: 'secret' }
+    assert.throws(
+      () => readConfig(environment, '/srv/tributary'),
+      /FISKIL_CLIENT_ID: got a value that is not shown here/,
+    )
+  }
+})
