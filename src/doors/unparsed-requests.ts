@@ -37,7 +37,7 @@ export function answerTunnel(socket: Duplex): void {
 }
 
 /** Fields of a head. Each costs a hundred bytes beside its text; browsers and proxies send a few dozen. */
-export const mostFields = 100
+export const mostFields = 200
 
 const tooLarge = {
   status: 431,

@@ -8,7 +8,7 @@ import { UpstreamError } from '../failure.ts'
 import type { CallContext, CallsLeft, Login } from '../port.ts'
 import { demandNoWait, keepWait, nameCalls } from './bank-wait.ts'
 import { getOpenSession, type Reach, readOpenSession } from './consent.ts'
-import { goneCodes, RefusedError } from './failures.ts'
+import { ended, goneCodes, RefusedError } from './failures.ts'
 import { findUid } from './keep-session.ts'
 import { type PsuHeaders, toPsuHeaders } from './psu-headers.ts'
 import { type KeptAccount, readSecret, sessionOf } from './secret.ts'
@@ -61,12 +61,17 @@ async function askUid({ reach, login, account, call }: Asked): Promise<string> {
   throw new UpstreamError('enablebanking', { kind: 'rejected', status: 403, detail })
 }
 
-/** @throws UpstreamError `throttled` where the account's calls of this day are used up. */
-async function pass({ reach, login, account, call }: Asked): Promise<PsuHeaders> {
+/**
+ * @throws UpstreamError where the account's calls of this day are used up: `throttled`, or `consent_lost` for
+ *   a connection that is known to have ended.
+ */
+async function pass({ reach, login, account, call, status }: Asked): Promise<PsuHeaders> {
   const headers = toPsuHeaders(call, sessionOf(login).bank.requiredHeaders)
   if (headers !== null) return headers
   await demandNoWait(reach, login, account)
   const verdict = await reach.throttle(call, nameCalls(login, account))
+  // The last that is known of it: renewing it helps now, and waiting for the next day does not.
+  if (!verdict.allowed && status === 'invalidated') throw ended(status)
   const { priority } = call
   demandAllowed(verdict, { provider: 'enablebanking', priority }, (whose, hours) => {
     return `${whose} calls that the bank allows in a day without its person are used up; the next are allowed in ${hours} h`
