@@ -4,12 +4,12 @@
  */
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { request } from 'undici'
 import { type Connections, makeConnections } from '#connections/connections.ts'
 import { type By, byOperator, type Person } from '#contract/actor.ts'
 import { newId, type SessionId, type UserId } from '#kernel/ids.ts'
 import type { Adapters } from '#providers/port.ts'
 import type { Store } from '#store/ports/store.ts'
+import { agreeAtBank } from '#tests/support/bank-page.ts'
 import { need } from './credentials.ts'
 import { makeWorld, type World } from './world.ts'
 
@@ -34,15 +34,7 @@ async function visit(t: TestContext): Promise<Visitor> {
 async function agree({ world, by, userId }: Visitor): Promise<URLSearchParams> {
   const start = { userId, provider, institutionId, connectionId: null, baseUrl } as const
   const { address } = await world.connections.startLinking(by, start)
-  const page = new URL(address)
-  const authorization = page.searchParams.get('authorization') ?? ''
-  const answer = await request(`${page.origin}${page.pathname}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/x-www-form-urlencoded' },
-    body: new URLSearchParams({ authorization, decision: 'agree' }).toString(),
-  })
-  await answer.body.dump()
-  return new URL(String(answer.headers.location)).searchParams
+  return (await agreeAtBank(address)).searchParams
 }
 
 async function arrive({ by }: Visitor, query: URLSearchParams, connections: Connections) {

@@ -1,9 +1,9 @@
 /** What a link opened at a bank and nothing uses ends there, however often the bank has to be asked. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { request } from 'undici'
 import { hashState } from '#connections/linking-attempt.ts'
 import { byOperator } from '#contract/actor.ts'
+import { agreeAtBank } from '#tests/support/bank-page.ts'
 import type { Jar } from '#tests/support/jar.ts'
 import { type Person, startPages } from './world.ts'
 
@@ -34,15 +34,7 @@ async function agree(jar: Jar): Promise<string> {
 }
 
 async function answerBank(address: string): Promise<string> {
-  const page = new URL(address)
-  const authorization = page.searchParams.get('authorization') ?? ''
-  const answer = await request(`${page.origin}${page.pathname}`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/x-www-form-urlencoded' },
-    body: new URLSearchParams({ authorization, decision: 'agree' }).toString(),
-  })
-  await answer.body.dump()
-  const back = new URL(String(answer.headers.location))
+  const back = await agreeAtBank(address)
   return back.pathname + back.search
 }
 
