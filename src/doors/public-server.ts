@@ -48,7 +48,8 @@ export function makePublicServer(options: PublicServerOptions): PublicServer {
   const routed = openLater(() => openRouter(options))
   const serve: RequestHandler = (request, response) => {
     const url = request.url ?? '/'
-    if (isRest(url)) return lane(request, response)
+    // Such a target (`*`) is no path, so that no door owns it (RFC 9112 §3.2.4).
+    if (isRest(url) || !url.startsWith('/')) return lane(request, response)
     const path = toPath(url)
     const door = direct.find(({ owns }) => owns(request.method, path)) ?? routed
     door.serve(request, response)

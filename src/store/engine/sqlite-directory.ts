@@ -33,6 +33,7 @@ export function enterDirectory(dataDir: string, log: StoreLog): SqliteDirectory 
     makePrivate(lockPath)
     makePrivate(databasePath)
     makePrivate(keysPath)
+    refuseLinkedSides(lockPath, databasePath, keysPath)
   } catch (cause) {
     throw notWritable(dataDir, cause)
   }
@@ -54,6 +55,7 @@ export function enterExisting(dataDir: string): SqliteDirectory | null {
     if ((statPlain(databasePath)?.size ?? 0) === 0) return null
     statPlain(keysPath)
     makePrivate(lockPath)
+    refuseLinkedSides(lockPath, databasePath, keysPath)
   } catch (cause) {
     throw notWritable(dataDir, cause)
   }
@@ -72,9 +74,15 @@ function notWritable(dataDir: string, cause: unknown, known?: string): StoreOpen
   )
 }
 
+/** SQLite follows no link in the place of its side files: the error would name the disk. */
+function refuseLinkedSides(...paths: readonly string[]): void {
+  for (const path of paths)
+    for (const side of ['-wal', '-shm', '-journal']) statPlain(`${path}${side}`)
+}
+
 /**
- * SQLite creates its side files (-wal, -shm) with the mode of the main file and follows no link in their
- * place. It would follow one in the place of a main file, which is therefore refused here. An existing file
+ * SQLite creates its side files (-wal, -shm) with the mode of the main file. It would follow a link in the
+ * place of a main file, which is therefore refused here. An existing file
  * is opened here only to change its mode, and the mode of one that this process uses was changed before:
  * closing any handle of a file drops all POSIX locks that this process has on it
  * (sqlite.org/howtocorrupt.html §2.2).

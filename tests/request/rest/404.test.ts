@@ -83,6 +83,12 @@ test('R3: every method but GET is unknown, with its body or without', async () =
   assertNotFound(await send({ method: 'OPTIONS', target: '*' }), 'OPTIONS *')
 })
 
+test('R4: a target that is no path is unknown', async () => {
+  for (const target of ['*', '*?x=1', 'ftp://127.0.0.1/']) {
+    assertNotFound(await send({ target }), `GET ${target}`)
+  }
+})
+
 test('R3: a preflight of a browser is answered like any other method', async () => {
   const answer = await send({
     method: 'OPTIONS',
