@@ -137,7 +137,8 @@ async function run(options: DoctorOptions, look: Look): Promise<readonly Finding
       return [fault(name, `no answer within ${timeoutMs / 1000} s`, whenLate)]
     }
     if (error instanceof StoreUnavailableError) {
-      return [fault(name, 'it needs the store, which does not answer', 'Repair the store first')]
+      const message = `it needs the store: ${error.message}`
+      return [fault(name, message, error.remedy ?? 'Repair the store first')]
     }
     onFailure(name, error)
     return [fault(name, 'it could not be examined', 'The log of the server says why')]

@@ -86,7 +86,7 @@ function openForReading(
   opened: DatabaseSync[],
 ): DatabaseSync {
   const path = place === 'store' ? databasePath : keysPath
-  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) throw unmigrated(path)
+  if ((statSync(path, { throwIfNoEntry: false })?.size ?? 0) === 0) throw notStarted(path)
   return openFile({ path, ifDamaged: ifDamaged[place] }, () => {
     // Not read-only: what a killed service left in the log must be readable.
     const db = new DatabaseSync(path)
@@ -95,6 +95,12 @@ function openForReading(
     db.prepare('select count(*) from sqlite_schema').get()
     return db
   })
+}
+
+function notStarted(path: string): StoreCopyError {
+  return new StoreCopyError(
+    `${path} is missing or empty: start the service of this version on it once, stop it, and copy again`,
+  )
 }
 
 function unmigrated(what: string): StoreCopyError {

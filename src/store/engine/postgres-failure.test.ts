@@ -42,6 +42,13 @@ test('a failed socket, an unknown name and a connection that the driver lost are
     assert.ok(toStoreError(error) instanceof StoreUnavailableError, error.message)
 })
 
+test('where no connection becomes free the words name a pooler with too few of them', () => {
+  const failure = toStoreError(new Error('timeout exceeded when trying to connect'))
+  assert.ok(failure instanceof StoreUnavailableError)
+  assert.match(failure.message, /^PostgreSQL gave no connection in time/)
+  assert.match(failure.remedy ?? '', /default_pool_size/)
+})
+
 test('an error of ours is returned unchanged, and an outage keeps its cause', () => {
   const mistake = new TypeError('x is not a function')
   assert.equal(toStoreError(mistake), mistake)

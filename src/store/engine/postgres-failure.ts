@@ -138,6 +138,14 @@ function explain(error: Error, { role, database, host }: PostgresTarget): Explai
   const where = `database ${database === null ? 'of DATABASE_URL' : `"${database}"`} at ${host}`
   const tls = state === null ? explainTls(error, where) : null
   if (tls !== null) return tls
+  // The driver's words where all connections that it may open are in use, or are being opened.
+  if (state === null && error.message === 'timeout exceeded when trying to connect') {
+    return {
+      sentence: `PostgreSQL gave no connection in time (${where})`,
+      remedy:
+        'See that it is not slow, and that a pooler in front of it has 11 connections for each process (PgBouncer: default_pool_size)',
+    }
+  }
   if (state?.startsWith('28')) {
     return {
       sentence: `PostgreSQL refuses ${who} (${where})`,
