@@ -21,7 +21,7 @@ import type {
   UpstreamReport,
 } from '../port.ts'
 import type { FiskilClient } from './client.ts'
-import { malformed, refusalCode } from './failures.ts'
+import { isRefused, malformed, refusalCode } from './failures.ts'
 import { readExactJson, readJson } from './lists.ts'
 import {
   Consent,
@@ -187,7 +187,10 @@ export function adoptConsents(consents: readonly Consent[], nowMs: number): read
 function isBetter(consent: Consent, rival: Consent, nowMs: number): boolean {
   const isActive = toConnectionStatus(consent, nowMs) === 'active'
   const isRivalActive = toConnectionStatus(rival, nowMs) === 'active'
-  if (isActive !== isRivalActive) return isActive
+  return isActive === isRivalActive ? isNewer(consent, rival) : isActive
+}
+
+function isNewer(consent: Consent, rival: Consent): boolean {
   const difference = createdAt(consent) - createdAt(rival)
   // Equal times are ordered by id, so that the choice does not depend on the order of the list.
   return difference === 0 ? consent.arrangement_id > rival.arrangement_id : difference > 0
@@ -195,6 +198,31 @@ function isBetter(consent: Consent, rival: Consent, nowMs: number): boolean {
 
 function createdAt(consent: Consent): number {
   return parseInstant(consent.created_at ?? '') ?? 0
+}
+
+/**
+ * Ends the consent of a connection, and before it the earlier ones to the same bank that are still active:
+ * linking a bank again gives another consent, and a connection shows one of them. The next link would bring
+ * the others. A later one is that of another link. It may be repeated: an unknown id is answered 204 too.
+ */
+export async function endConsents(
+  options: ConsentOptions,
+  { login, connection }: { readonly login: Login; readonly connection: ConnectionRef },
+  call: CallContext,
+): Promise<void> {
+  const consents = await listConsents(options, login, call)
+  const own = consents.find((consent) => consent.arrangement_id === connection.upstreamId)
+  const earlier = consents.filter(
+    (consent) =>
+      consent.active && consent.institution_id === own?.institution_id && isNewer(own, consent),
+  )
+  for (const id of [...earlier.map((one) => one.arrangement_id), connection.upstreamId]) {
+    try {
+      await options.client.one('DELETE', '/v1/consent', id, call)
+    } catch (error) {
+      if (!isRefused(error, [404])) throw error
+    }
+  }
 }
 
 async function listAccounts(

@@ -258,8 +258,37 @@ test('revoking ends the consent at the provider and may be repeated', async () =
   assert.equal(setting.emulator.people.history.deleted, false)
   await revoke()
   await revoke({ ...connection, upstreamId: upstreamId('unknown') })
-  setting.emulator.addFault({ does: { kind: 'reply', reply: { status: 404 } } })
+  setting.emulator.addFault({
+    when: ({ method }) => method === 'DELETE',
+    does: { kind: 'reply', reply: { status: 404 } },
+  })
   await revoke()
+})
+
+test('revoking ends the earlier consents to the same bank too, its own last, and neither a later one nor another bank’s', async () => {
+  await using setting = await openSetting()
+  const { login, connection } = link(setting, 'history')
+  const { consents } = setting.emulator.people.history
+  const [own] = consents
+  assert.ok(own !== undefined)
+  const add = (arrangementId: string, more: Partial<typeof own>) =>
+    consents.unshift({ ...own, arrangementId, ...more })
+  add('earlier', { createdAtMs: own.createdAtMs - 1000 })
+  add('earlier-ended', { createdAtMs: own.createdAtMs - 1000, active: false })
+  add('later', { createdAtMs: own.createdAtMs + 1000 })
+  add('elsewhere', { createdAtMs: own.createdAtMs - 1000, institutionId: '41' })
+  const revoke = () =>
+    setting.adapter.revoke(login, connection, { last: false, isAsked: false }, makeCall())
+  const active = () => consents.filter((one) => one.active).map((one) => one.arrangementId)
+  setting.emulator.addFault({
+    when: ({ method, path }) => method === 'DELETE' && path.endsWith(own.arrangementId),
+    does: { kind: 'reply', reply: { status: 500 } },
+  })
+  assert.equal((await failureOf(revoke())).kind, 'unavailable')
+  assert.deepEqual(active(), ['elsewhere', 'later', own.arrangementId])
+  setting.emulator.clearFaults()
+  await revoke()
+  assert.deepEqual(active(), ['elsewhere', 'later'])
 })
 
 test('a revocation that failed is reported', async () => {
