@@ -1,8 +1,7 @@
 /**
  * Finds the caller of a credential. A positive lookup is trusted for at most a second from its beginning, and
  * dropped at once when the user's rows change (reading R27) or fast state doubts it (reading R10). Negative
- * results are not cached. The cache holds digests, not raw tokens. A busy connection's credential
- * (credential.ts) refers to its entry directly, which saves a map lookup per request.
+ * results are not cached. The cache holds digests, not raw tokens.
  */
 
 import { LRUCache } from 'lru-cache'
@@ -29,11 +28,9 @@ interface Known {
   /** Where its requests may come from (reading R43); null: from anywhere. */
   readonly allowed: IncludesAddress | null
   /** The time when its lookup began. */
-  readonly checkedAt: number
+  readonly begunAt: number
   /** When its use has to be recorded again. */
   touchAt: number
-  /** Its rows changed, or a newer entry has replaced it. */
-  dropped: boolean
 }
 
 export interface Identify {
@@ -78,8 +75,6 @@ export interface IdentifyOptions {
 interface Memory extends IdentifyOptions {
   /** The key is the digest of the token. */
   readonly known: LRUCache<string, Known>
-  /** The same entries, by the credential of a connection that used them. */
-  readonly remembered: WeakMap<Credential, Known>
   readonly tokens: WeakMap<Caller, Token>
   readonly lookups: Map<string, Looking>
   readonly touched: LRUCache<KeyId, number>
@@ -135,13 +130,7 @@ function makeMemory({ store, clock, onBackgroundFailure }: IdentifyOptions): Mem
     store,
     clock,
     onBackgroundFailure,
-    known: new LRUCache<string, Known>({
-      ...atMost(maxRemembered),
-      dispose(entry) {
-        entry.dropped = true
-      },
-    }),
-    remembered: new WeakMap(),
+    known: new LRUCache<string, Known>(atMost(maxRemembered)),
     tokens: new WeakMap(),
     lookups: new Map(),
     touched: new LRUCache<KeyId, number>(atMost(maxRemembered)),
@@ -151,15 +140,11 @@ function makeMemory({ store, clock, onBackgroundFailure }: IdentifyOptions): Mem
 
 /**
  * The entry of a key that may still be trusted; null when the key has to be looked up, or is used from an
- * address that it does not allow. One that is remembered was allowed from the address of its connection.
+ * address that it does not allow.
  */
-function trusted(memory: Memory, credential: Credential, now: number): Known | null {
-  const own = memory.remembered.get(credential)
-  if (own !== undefined && isTrusted(own, now)) return own
-  const entry = memory.known.get(credential.digest)
-  if (entry === undefined || !isTrusted(entry, now) || !isAllowed(entry, credential)) return null
-  memory.remembered.set(credential, entry)
-  return entry
+function trusted({ known }: Memory, credential: Credential, now: number): Known | null {
+  const entry = known.get(credential.digest)
+  return entry !== undefined && isTrusted(entry, now) && isAllowed(entry, credential) ? entry : null
 }
 
 class UsedElsewhere extends Error {
@@ -211,7 +196,7 @@ function lookOnce(memory: Memory, token: Token, edition: string): Promise<Known>
   const { digest } = token
   const running = lookups.get(digest)
   const now = clock.now()
-  const isRecent = running?.before === changes && isWithinTrust(running.begunAt, now)
+  const isRecent = running?.before === changes && isTrusted(running, now)
   if (isRecent && running.edition === edition) return running.found
   const found = look(memory, token, edition)
   const begun: Looking = { before: changes, begunAt: now, edition, found }
@@ -226,7 +211,7 @@ function lookOnce(memory: Memory, token: Token, edition: string): Promise<Known>
 /** `edition` null: the rows are for one request, and not remembered. */
 async function look(memory: Memory, token: Token, edition: string | null): Promise<Known> {
   const before = memory.changes
-  const checkedAt = memory.clock.now()
+  const begunAt = memory.clock.now()
   const row = await memory.store.keys.findCaller(token.hash)
   if (row === null) throw apiError('invalid_token')
   const caller = toCaller(row, { bucketId: row.keyId, limits: row.limits })
@@ -235,13 +220,11 @@ async function look(memory: Memory, token: Token, edition: string | null): Promi
     keyId: row.keyId,
     expiresAt: row.expiresAt,
     allowed: toAllowed(row),
-    checkedAt,
+    begunAt,
     touchAt: (memory.touched.get(row.keyId) ?? Number.NEGATIVE_INFINITY) + touchEveryMs,
-    dropped: false,
   }
   memory.tokens.set(entry.caller, token)
   if (edition !== null && memory.changes === before) memory.known.set(token.digest, entry)
-  else entry.dropped = true
   return entry
 }
 
@@ -249,12 +232,8 @@ function hasExpired(entry: Known, now: number): boolean {
   return hasKeyExpired(entry.expiresAt, now)
 }
 
-function isTrusted({ dropped, checkedAt }: Known, now: number): boolean {
-  return !dropped && isWithinTrust(checkedAt, now)
-}
-
 /** When the clock was set back, the age is negative: then the key is looked up too. */
-function isWithinTrust(begunAt: number, now: number): boolean {
+function isTrusted({ begunAt }: Pick<Known, 'begunAt'>, now: number): boolean {
   const age = now - begunAt
   return age >= 0 && age < rowTrustMs
 }
