@@ -4,29 +4,21 @@
  * applies to the next call (reading R27); nothing about a token is cached.
  */
 
-import { LRUCache } from 'lru-cache'
 import { type Caller, toCaller, toGrantBucket } from '#auth/caller.ts'
 import { isMeantAsKey } from '#auth/keys.ts'
-import type { TokenFacts, TokenReader } from '#auth/oauth/port.ts'
+import type { TokenReader } from '#auth/oauth/port.ts'
 import { apiError } from '#contract/errors.ts'
-import { atMost } from '#kernel/at-most.ts'
-import type { Clock } from '#kernel/time.ts'
 import type { Store } from '#store/ports/store.ts'
 import type { Credential } from './credential.ts'
 import type { Identify } from './identify.ts'
+import { makeTouch, type TouchOptions } from './touch.ts'
 
-export interface IdentifyAgentOptions {
+export interface IdentifyAgentOptions extends TouchOptions {
   readonly keys: Pick<Identify, 'recall' | 'find'>
   /** Null: this process has no authorization server, and only API keys are accepted. */
   readonly tokens: TokenReader | null
   readonly store: Pick<Store, 'users'>
-  readonly clock: Clock
-  /** A background write failed: log and count it; the request continues. */
-  readonly onBackgroundFailure: (task: string, error: unknown) => void
 }
-
-const touchEveryMs = 60_000
-const maxRemembered = 10_000
 
 /**
  * Finds the caller of a request to `/mcp`; throws `invalid_token` for anything that is neither a valid key
@@ -35,27 +27,15 @@ const maxRemembered = 10_000
 export type IdentifyAgent = Pick<Identify, 'recall' | 'find'>
 
 export function makeIdentifyAgent(options: IdentifyAgentOptions): IdentifyAgent {
-  const { keys, tokens, store, clock, onBackgroundFailure } = options
-
-  /** When the use of a grant was stored last. */
-  const touched = new LRUCache<string, number>(atMost(maxRemembered))
-
-  /** Beside the request, which does not wait for it. */
-  function noteUse(reader: TokenReader, facts: TokenFacts): void {
-    const now = clock.now()
-    if (now < (touched.get(facts.grantId) ?? Number.NEGATIVE_INFINITY) + touchEveryMs) return
-    touched.set(facts.grantId, now)
-    reader.noteUse(facts, now).catch((error: unknown) => {
-      onBackgroundFailure('agent-last-used', error)
-    })
-  }
+  const { keys, tokens, store, clock } = options
+  const touch = makeTouch('agent-last-used', options)
 
   async function callerOf(token: string, reader: TokenReader): Promise<Caller> {
     const facts = await reader.find(token)
     if (facts === null || facts.expiresAt <= clock.now()) throw apiError('invalid_token')
     const access = await store.users.findAccess(facts.userId)
     if (access === null) throw apiError('invalid_token')
-    noteUse(reader, facts)
+    touch(facts.grantId, (at) => reader.noteUse(facts, at))
     const { grantId, scopes, connections: connectionIds } = facts
     // The limits are those of the grant of a user to an agent (reading R28), however many tokens it has.
     const limits = { scopes: null, connectionIds, accountIds: null }

@@ -7,9 +7,9 @@
 import { type Caller, toCaller } from '#auth/caller.ts'
 import { hashSecret } from '#auth/programs/tokens.ts'
 import type { ConnectionId, ProgramId } from '#kernel/ids.ts'
-import type { Clock } from '#kernel/time.ts'
 import type { ProgramStore } from '#store/ports/programs.ts'
 import { guess, type Throttle, toVisitor } from './throttle.ts'
+import { makeTouch, type TouchOptions } from './touch.ts'
 
 export interface Program {
   readonly id: ProgramId
@@ -18,7 +18,6 @@ export interface Program {
   readonly connections: ReadonlySet<ConnectionId> | null
 }
 
-const touchEveryMs = 60_000
 /** The digest of a secret, as a part of the name of its window of guesses. */
 export const shownPrefix = 16
 
@@ -32,28 +31,20 @@ export type IdentifyProgram = (
   credentials: string | null,
 ) => Promise<Program | null>
 
-export function makeIdentifyProgram(options: {
+export interface IdentifyProgramOptions extends TouchOptions {
   readonly programs: Pick<ProgramStore, 'findCaller' | 'touch'>
   readonly throttle: Throttle
-  readonly clock: Clock
-  readonly onBackgroundFailure: (task: string, error: unknown) => void
-}): IdentifyProgram {
-  const touched = new Map<ProgramId, number>()
+}
+
+export function makeIdentifyProgram(options: IdentifyProgramOptions): IdentifyProgram {
+  const touch = makeTouch<ProgramId>('program-last-used', options)
   return async (address, credentials) => {
     const visitor = toVisitor(address, (credentials ?? '').slice(0, shownPrefix))
     const row = await guess(options.throttle, visitor, async () =>
       credentials === null ? null : options.programs.findCaller(hashSecret(credentials)),
     )
     if (row === null) return null
-    const now = options.clock.now()
-    if (now - (touched.get(row.programId) ?? Number.NEGATIVE_INFINITY) >= touchEveryMs) {
-      // Bounded by what is touched within a minute.
-      for (const [id, at] of touched) if (now - at >= touchEveryMs) touched.delete(id)
-      touched.set(row.programId, now)
-      options.programs
-        .touch(row.programId, now)
-        .catch((error: unknown) => options.onBackgroundFailure('program-last-used', error))
-    }
+    touch(row.programId, (at) => options.programs.touch(row.programId, at))
     return {
       id: row.programId,
       connections: row.connections === null ? null : new Set(row.connections),

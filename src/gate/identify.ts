@@ -12,13 +12,12 @@ import type { Maybe } from '#fast/port.ts'
 import { atMost } from '#kernel/at-most.ts'
 import type { KeyId } from '#kernel/ids.ts'
 import { type IncludesAddress, makeAddressList, parseNetwork } from '#kernel/networks.ts'
-import type { Clock } from '#kernel/time.ts'
 import { rowTrustMs } from '#store/ports/changes.ts'
 import type { CallerRow, KeyStore } from '#store/ports/keys.ts'
 import type { Store } from '#store/ports/store.ts'
 import type { Credential } from './credential.ts'
+import { makeTouch, type Touch, type TouchOptions } from './touch.ts'
 
-const touchEveryMs = 60_000
 const maxRemembered = 10_000
 
 interface Known {
@@ -29,8 +28,6 @@ interface Known {
   readonly allowed: IncludesAddress | null
   /** The time when its lookup began. */
   readonly begunAt: number
-  /** When its use has to be recorded again. */
-  touchAt: number
 }
 
 export interface Identify {
@@ -62,22 +59,19 @@ interface Looking {
   readonly found: Promise<Known>
 }
 
-export interface IdentifyOptions {
+export interface IdentifyOptions extends TouchOptions {
   readonly store: Pick<Store, 'onChange'> & {
     readonly keys: Pick<KeyStore, 'findCaller' | 'touch'>
   }
-  readonly clock: Clock
-  /** A background write failed: log and count it; the request continues. */
-  readonly onBackgroundFailure: (task: string, error: unknown) => void
 }
 
 /** What one process has cached about keys. */
-interface Memory extends IdentifyOptions {
+interface Memory extends Pick<IdentifyOptions, 'store' | 'clock'> {
   /** The key is the digest of the token. */
   readonly known: LRUCache<string, Known>
   readonly tokens: WeakMap<Caller, Token>
   readonly lookups: Map<string, Looking>
-  readonly touched: LRUCache<KeyId, number>
+  readonly touch: Touch<KeyId>
   /** Counts changes, so that a lookup that began before a change is not cached after it. */
   changes: number
 }
@@ -125,15 +119,14 @@ export function makeIdentify(options: IdentifyOptions): Identify {
   }
 }
 
-function makeMemory({ store, clock, onBackgroundFailure }: IdentifyOptions): Memory {
+function makeMemory(options: IdentifyOptions): Memory {
   return {
-    store,
-    clock,
-    onBackgroundFailure,
+    store: options.store,
+    clock: options.clock,
     known: new LRUCache<string, Known>(atMost(maxRemembered)),
     tokens: new WeakMap(),
     lookups: new Map(),
-    touched: new LRUCache<KeyId, number>(atMost(maxRemembered)),
+    touch: makeTouch('key-last-used', options),
     changes: 0,
   }
 }
@@ -169,18 +162,8 @@ function demandAllowed(entry: Known, credential: Credential): void {
 
 function accept(memory: Memory, entry: Known, now: number): Caller {
   if (hasExpired(entry, now)) throw apiError('invalid_token')
-  if (now >= entry.touchAt) touch(memory, entry, now)
+  memory.touch(entry.keyId, (at) => memory.store.keys.touch(entry.keyId, at))
   return entry.caller
-}
-
-/** Records the use of a key, in the background. */
-function touch(memory: Memory, entry: Known, now: number): void {
-  const { keyId } = entry
-  entry.touchAt = now + touchEveryMs
-  memory.touched.set(keyId, now)
-  memory.store.keys.touch(keyId, now).catch((error: unknown) => {
-    memory.onBackgroundFailure('key-last-used', error)
-  })
 }
 
 /** A lookup that began after the edition was seen; another request may have made it already. */
@@ -221,7 +204,6 @@ async function look(memory: Memory, token: Token, edition: string | null): Promi
     expiresAt: row.expiresAt,
     allowed: toAllowed(row),
     begunAt,
-    touchAt: (memory.touched.get(row.keyId) ?? Number.NEGATIVE_INFINITY) + touchEveryMs,
   }
   memory.tokens.set(entry.caller, token)
   if (edition !== null && memory.changes === before) memory.known.set(token.digest, entry)
