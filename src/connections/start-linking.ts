@@ -6,6 +6,7 @@ import { type By, mayActFor, type Person } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
 import type { Provider } from '#contract/resources.ts'
 import type { ConnectionId, LoginId, UserId } from '#kernel/ids.ts'
+import { toRetrySeconds } from '#kernel/retry-after.ts'
 import { UpstreamError } from '#providers/failure.ts'
 import { toUpstreamApiError } from '#providers/guard.ts'
 import type { Linking, LinkingRequest, LinkingUser } from '#providers/linking.ts'
@@ -125,7 +126,7 @@ async function countStart({ windows }: ActionOptions, userId: UserId): Promise<v
   if (allowed) return
   throw apiError('rate_limited', {
     message: `More than ${starts.most} links were begun within an hour; wait a while`,
-    retryAfterSeconds: Math.max(1, Math.ceil(resetMs / 1000)),
+    retryAfterSeconds: toRetrySeconds(resetMs),
   })
 }
 

@@ -5,6 +5,7 @@
 import { ApiError, apiError } from '#contract/errors.ts'
 import type { WindowState } from '#fast/port.ts'
 import { ProcessStopping } from '#kernel/process-stopping.ts'
+import { toRetrySeconds } from '#kernel/retry-after.ts'
 import { StoreUnavailableError } from '#store/failure.ts'
 
 /** The public error for anything thrown; an internal error reveals no details. */
@@ -18,9 +19,7 @@ export function toApiError(thrown: unknown): ApiError {
 
 /** `Too many requests`, with the time until the window ends. */
 export function rateLimited(window: WindowState): ApiError {
-  return apiError('rate_limited', {
-    retryAfterSeconds: Math.max(1, Math.ceil(window.resetMs / 1000)),
-  })
+  return apiError('rate_limited', { retryAfterSeconds: toRetrySeconds(window.resetMs) })
 }
 
 /** The header value where a limit is switched off. */

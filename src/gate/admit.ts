@@ -9,6 +9,7 @@ import type { Caller } from '#auth/caller.ts'
 import { apiError } from '#contract/errors.ts'
 import type { Maybe, WindowState } from '#fast/port.ts'
 import { atMost } from '#kernel/at-most.ts'
+import { toRetrySeconds } from '#kernel/retry-after.ts'
 import type { Credential } from './credential.ts'
 import { isUsedElsewhere } from './identify.ts'
 import {
@@ -160,10 +161,9 @@ async function charge(
 }
 
 function limit(refused: { readonly state: WindowState; readonly retryMs: number }): Admission {
-  const retryAfterSeconds = Math.max(1, Math.ceil(refused.retryMs / 1000))
   return {
     kind: 'limited',
     window: refused.state,
-    error: apiError('rate_limited', { retryAfterSeconds }),
+    error: apiError('rate_limited', { retryAfterSeconds: toRetrySeconds(refused.retryMs) }),
   }
 }

@@ -17,6 +17,7 @@ import type {
   WindowKey,
   WindowState,
 } from '#fast/port.ts'
+import { toRetrySeconds } from '#kernel/retry-after.ts'
 import type { Clock } from '#kernel/time.ts'
 import { unreachable } from '#kernel/unreachable.ts'
 import type { Read } from '#resources/read.ts'
@@ -244,9 +245,7 @@ function answer(
     case 'unavailable':
       return fetchHolding(parts, { ...asked, caller }, admitted)
     case 'full':
-      throw apiError('too_many_concurrent', {
-        retryAfterSeconds: Math.max(1, Math.ceil(admitted.retryMs / 1000)),
-      })
+      throw apiError('too_many_concurrent', { retryAfterSeconds: toRetrySeconds(admitted.retryMs) })
     case 'counted':
       if (refusal !== null) throw refusal
       return answerEvents(parts, { ...asked, caller })

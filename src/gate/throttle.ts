@@ -7,6 +7,7 @@
 import { ApiError, apiError } from '#contract/errors.ts'
 import type { Maybe, WindowKey, WindowState, WindowStore } from '#fast/port.ts'
 import { toAddressGroup } from '#kernel/addresses.ts'
+import { toRetrySeconds } from '#kernel/retry-after.ts'
 
 export const windowMs = 60_000
 /** An IPv6 customer's network (/56) holds 256 of the networks that count as one address. */
@@ -93,8 +94,7 @@ export async function guess<Found>(
 ): Promise<Found | null> {
   const reservation = await throttle.reserve(visitor)
   if (!reservation.allowed) {
-    const retryAfterSeconds = Math.max(1, Math.ceil(reservation.retryMs / 1000))
-    throw apiError('rate_limited', { retryAfterSeconds })
+    throw apiError('rate_limited', { retryAfterSeconds: toRetrySeconds(reservation.retryMs) })
   }
   let isWrong = false
   try {

@@ -1,11 +1,16 @@
 /**
- * How long a server that we called asks us to wait: its `Retry-After` in seconds (RFC 9110 §10.2.3). Pure.
- * Other headers are specific to a provider, and the caller decides what to do with the wait.
+ * `Retry-After` in seconds (RFC 9110 §10.2.3): what a server that we called asks of us, and what we ask of a
+ * client. Pure. Other headers are specific to a provider; the caller decides what to do with the wait.
  */
 import type { Millis } from './time.ts'
 
 /** Longer waits are shortened to a day. */
 export const maxRetryAfterSeconds = 86_400
+
+/** Rounded up, so that nobody comes back too early; at least one. */
+export function toRetrySeconds(ms: number): number {
+  return Math.max(1, Math.ceil(ms / 1000))
+}
 
 /** The weekday is not needed. RFC 9110 §5.6.7 requires reading all three forms, and sending the first. */
 const dateForms: readonly RegExp[] = [

@@ -8,6 +8,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Provider } from '#contract/resources.ts'
 import type { WindowKey, WindowState } from '#fast/port.ts'
+import { toRetrySeconds } from '#kernel/retry-after.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { CallWindows } from './day-windows.ts'
 import { UpstreamError } from './failure.ts'
@@ -90,7 +91,7 @@ export function makeBudget(options: BudgetOptions): Budget {
 }
 
 function refusal(resetMs: number): Verdict {
-  return { allowed: false, retryAfterSeconds: Math.max(1, Math.ceil(resetMs / 1000)) }
+  return { allowed: false, retryAfterSeconds: toRetrySeconds(resetMs) }
 }
 
 /**

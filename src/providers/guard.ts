@@ -8,6 +8,7 @@ import { retryLaterSeconds } from '#contract/limits.ts'
 import type { Provider } from '#contract/resources.ts'
 import type { BreakerState, BreakerStore } from '#fast/port.ts'
 import type { ConnectionId, LoginId, UserId } from '#kernel/ids.ts'
+import { toRetrySeconds } from '#kernel/retry-after.ts'
 import { unreachable } from '#kernel/unreachable.ts'
 import { UpstreamError, type UpstreamFailure } from './failure.ts'
 import type { CallContext } from './port.ts'
@@ -122,7 +123,7 @@ export function makeGuard(options: GuardOptions): Guard {
     if (state?.kind === 'open') {
       options.onBreakerOpen(target)
       throw apiError('upstream_breaker_open', {
-        retryAfterSeconds: Math.max(1, Math.ceil(state.cooldownMs / 1000)),
+        retryAfterSeconds: toRetrySeconds(state.cooldownMs),
       })
     }
     const times = { begun: performance.now(), answered: Number.NEGATIVE_INFINITY }

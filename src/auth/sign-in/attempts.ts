@@ -11,6 +11,7 @@ import { comparableEmails, maxEmailLength } from '#contract/email.ts'
 import type { WindowStore } from '#fast/port.ts'
 import { toAddressGroup } from '#kernel/addresses.ts'
 import type { UserId } from '#kernel/ids.ts'
+import { toRetrySeconds } from '#kernel/retry-after.ts'
 import { dayMs, hourMs, minuteMs } from '#kernel/time.ts'
 
 const freeFailures = 10
@@ -88,7 +89,7 @@ export function makeAttempts({ windows, perAddress, secret }: AttemptsOptions): 
 
     async ofAddress(address) {
       const state = await windows.take(`sign-in:${toAddressGroup(address)}`, perAddress, minuteMs)
-      return state.allowed ? null : toSeconds(state.resetMs)
+      return state.allowed ? null : toRetrySeconds(state.resetMs)
     },
 
     async ofMail(kind, email) {
@@ -101,14 +102,14 @@ export function makeAttempts({ windows, perAddress, secret }: AttemptsOptions): 
       if (isOff && subject.kind !== 'code') return unlimited
       const { failures, pause } = windowsOf(subject)
       const day = await windows.take(failures, failuresPerDay, dayMs)
-      if (!day.allowed) return { allowed: false, retryAfterSeconds: toSeconds(day.resetMs) }
+      if (!day.allowed) return { allowed: false, retryAfterSeconds: toRetrySeconds(day.resetMs) }
       const withoutDay = () => windows.giveBack(failures, failuresPerDay, dayMs)
       const isSlowed = day.limit - day.remaining >= freeFailures
       if (isSlowed) {
         const minute = await windows.take(pause, 1, minuteMs)
         if (!minute.allowed) {
           await withoutDay()
-          return { allowed: false, retryAfterSeconds: toSeconds(minute.resetMs) }
+          return { allowed: false, retryAfterSeconds: toRetrySeconds(minute.resetMs) }
         }
       }
       return {
@@ -146,8 +147,4 @@ const unlimited: Attempt = { allowed: true, async succeed() {}, async withdraw()
  */
 function toKey(email: string): string {
   return comparableEmails(email)[0].slice(0, maxEmailLength)
-}
-
-function toSeconds(ms: number): number {
-  return Math.max(1, Math.ceil(ms / 1000))
 }

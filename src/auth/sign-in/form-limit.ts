@@ -5,6 +5,7 @@
 
 import type { WindowStore } from '#fast/port.ts'
 import type { UserId } from '#kernel/ids.ts'
+import { toRetrySeconds } from '#kernel/retry-after.ts'
 import { dayMs, minuteMs } from '#kernel/time.ts'
 
 /** Far beyond what a person or their script needs. */
@@ -16,12 +17,8 @@ export type CountForm = (userId: UserId) => Promise<number | null>
 export function makeCountForm({ windows }: { readonly windows: WindowStore }): CountForm {
   return async (userId) => {
     const minute = await windows.take(`form:${userId}`, formLimits.perMinute, minuteMs)
-    if (!minute.allowed) return toSeconds(minute.resetMs)
+    if (!minute.allowed) return toRetrySeconds(minute.resetMs)
     const day = await windows.take(`form-day:${userId}`, formLimits.perDay, dayMs)
-    return day.allowed ? null : toSeconds(day.resetMs)
+    return day.allowed ? null : toRetrySeconds(day.resetMs)
   }
-}
-
-function toSeconds(ms: number): number {
-  return Math.max(1, Math.ceil(ms / 1000))
 }

@@ -6,6 +6,7 @@ import { hash, timingSafeEqual } from 'node:crypto'
 import type { FastifyRequest } from 'fastify'
 import { apiError } from '#contract/errors.ts'
 import { toAddressGroup } from '#kernel/addresses.ts'
+import { toRetrySeconds } from '#kernel/retry-after.ts'
 import type { AdminDoorOptions } from './options.ts'
 
 const failuresPerMinute = 30
@@ -27,7 +28,7 @@ export function makeTokenCheck(
     if (!state.allowed) {
       throw apiError('rate_limited', {
         message: 'Too many requests with a wrong admin token',
-        retryAfterSeconds: Math.max(1, Math.ceil(state.resetMs / 1000)),
+        retryAfterSeconds: toRetrySeconds(state.resetMs),
       })
     }
     if (header === undefined) {

@@ -9,6 +9,7 @@ import { type ApiError, apiError, toEnvelope } from '#contract/errors.ts'
 import type { Provider } from '#contract/resources.ts'
 import { type Reservation, type Throttle, toVisitor } from '#gate/throttle.ts'
 import { toAddressGroup } from '#kernel/addresses.ts'
+import { toRetrySeconds } from '#kernel/retry-after.ts'
 import { UpstreamError } from '#providers/failure.ts'
 import type { WebhookRecord } from '#telemetry/request-record.ts'
 import { ClientDisconnected, clientAddress, type IsTrustedProxy } from '../client.ts'
@@ -79,7 +80,7 @@ async function judge(lane: Lane, provider: Provider, request: IncomingMessage): 
     // Before the body and the signature, so that a forged webhook costs only one count.
     const reservation = await lane.throttle.reserve(toVisitor(address, windowName))
     if (!reservation.allowed) {
-      return refuse('limited', 'rate_limited', Math.max(1, Math.ceil(reservation.retryMs / 1000)))
+      return refuse('limited', 'rate_limited', toRetrySeconds(reservation.retryMs))
     }
     const body = await readInTime(lane, request, reception)
     const ending = await receive(lane, { provider, request, group }, body)

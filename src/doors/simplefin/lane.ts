@@ -11,6 +11,7 @@ import type { Lease, LeaseStore, WindowStore } from '#fast/port.ts'
 import type { CacheResult, Gate } from '#gate/gate.ts'
 import { type IdentifyProgram, type Program, shownPrefix } from '#gate/identify-program.ts'
 import { guess, type Throttle, toVisitor } from '#gate/throttle.ts'
+import { toRetrySeconds } from '#kernel/retry-after.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { StoreReader } from '#store/ports/reader.ts'
 import type { SimplefinRecord } from '#telemetry/request-record.ts'
@@ -204,9 +205,7 @@ async function readHeld(
 async function takePlace(leases: LeaseStore, of: string, atOnce: number): Promise<Lease> {
   const held = await leases.acquire(`simplefin:${of}`, atOnce)
   if (held.lease !== null) return held.lease
-  throw apiError('too_many_concurrent', {
-    retryAfterSeconds: Math.max(1, Math.ceil(held.retryMs / 1000)),
-  })
+  throw apiError('too_many_concurrent', { retryAfterSeconds: toRetrySeconds(held.retryMs) })
 }
 
 /** @throws ApiError `rate_limited` where other requests were first again and again. */

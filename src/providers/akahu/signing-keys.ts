@@ -6,6 +6,7 @@
  * part of it, so that neither does somebody who learnt of one.
  */
 import { createPublicKey, type KeyObject } from 'node:crypto'
+import { toRetrySeconds } from '#kernel/retry-after.ts'
 import type { Clock } from '#kernel/time.ts'
 import { UpstreamError } from '../failure.ts'
 import type { AkahuClient } from './client.ts'
@@ -144,7 +145,7 @@ function secondsToWait(ring: Ring, login: string | null): number | null {
   const isTooManyOfLogin = login !== null && own.length >= maxFetchesOfLogin
   if (!isTooMany && !isTooManyOfLogin) return null
   const oldest = (isTooMany ? fetches : own)[0]?.at ?? now
-  return Math.max(1, Math.ceil((oldest + fetchWindowMs - now) / 1000))
+  return toRetrySeconds(oldest + fetchWindowMs - now)
 }
 
 function remember({ known }: Ring, id: number, entry: Known): void {

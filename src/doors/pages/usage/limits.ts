@@ -2,6 +2,7 @@
 import { type Bucket, operations } from '#contract/operations.ts'
 import type { Provider } from '#contract/resources.ts'
 import type { WindowState } from '#fast/port.ts'
+import { toRetrySeconds } from '#kernel/retry-after.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import { type LimitsLeft, mostReaders, type ReaderLimits } from '#usage/limits-left.ts'
 import { foreignText, type Html, type HtmlValue, html } from '../html.ts'
@@ -63,7 +64,7 @@ function describeWindow(state: WindowState | null): string {
   if (state.limit === 0) return 'no limit'
   const left = `${toText(state.remaining)} left`
   if (state.remaining === state.limit) return left
-  return `${left}, all again in ${toWait(Math.max(1, Math.ceil(state.resetMs / 1000)))}`
+  return `${left}, all again in ${toWait(toRetrySeconds(state.resetMs))}`
 }
 
 /** What is left, for the eye; words say the same. */
