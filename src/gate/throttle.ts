@@ -10,6 +10,8 @@ import { toAddressGroup } from '#kernel/addresses.ts'
 import { toRetrySeconds } from '#kernel/retry-after.ts'
 
 export const windowMs = 60_000
+/** The state where no window was looked at. */
+export const noWindow: WindowState = { allowed: true, limit: 0, remaining: 0, resetMs: 0 }
 /** An IPv6 customer's network (/56) holds 256 of the networks that count as one address. */
 const networkFactor = 10
 /** The retry time where only reserved points fill a window: they are returned within moments. */
@@ -137,7 +139,7 @@ export function makeThrottle(windows: WindowStore, limits: ThrottleLimits): Thro
   return {
     async reserve(visitor) {
       const held: Step[] = []
-      let state: WindowState = { allowed: true, limit: 0, remaining: 0, resetMs: 0 }
+      let state = noWindow
       for (const step of ladderOf(visitor)) {
         state = await windows.take(step.name, step.limit, windowMs)
         if (!state.allowed) {

@@ -7,6 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Caller } from '#auth/caller.ts'
 import type { ApiError } from '#contract/errors.ts'
 import type { WindowState } from '#fast/port.ts'
+import { noWindow } from '#gate/throttle.ts'
 import { disconnectSignal, requestIdOf } from '../client.ts'
 
 export interface McpExchange {
@@ -32,8 +33,6 @@ export interface McpExchange {
   /** Runs after all earlier work of this exchange has finished. */
   inTurn<T>(work: () => Promise<T>): Promise<T>
 }
-
-const noWindow: WindowState = { allowed: true, limit: 0, remaining: 0, resetMs: 0 }
 
 export function beginExchange(
   request: IncomingMessage,

@@ -18,7 +18,7 @@ import {
   type Gate,
   GateError,
 } from '#gate/gate.ts'
-import type { Throttle } from '#gate/throttle.ts'
+import { noWindow, type Throttle } from '#gate/throttle.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { ReadRecord } from '#telemetry/request-record.ts'
 import {
@@ -64,8 +64,6 @@ interface Progress extends ReplyFacts {
   /** How long the request waited for something to happen. */
   waitedMs: number
 }
-
-const noWindow: WindowState = { allowed: true, limit: 0, remaining: 0, resetMs: 0 }
 
 /** Dependencies of the lane; the same for every request. */
 interface Lane extends RestLaneOptions {
