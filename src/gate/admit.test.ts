@@ -4,13 +4,17 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Caller } from '#auth/caller.ts'
-import { mintKey } from '#auth/keys.ts'
+import { hashKey, mintKey } from '#auth/keys.ts'
 import { apiError } from '#contract/errors.ts'
 import { openMemoryKv } from '#fast/memory.ts'
 import type { Maybe, WindowStore } from '#fast/port.ts'
+import { type KeyId, newId, type UserId } from '#kernel/ids.ts'
+import { StoreUnavailableError } from '#store/failure.ts'
+import { rowTrustMs } from '#store/ports/changes.ts'
+import type { CallerRow } from '#store/ports/keys.ts'
 import { makeAdmission, makeGoodTokens } from './admit.ts'
-import { type Credential, toCredential } from './credential.ts'
+import { toCredential } from './credential.ts'
+import { makeIdentify } from './identify.ts'
 import { makeThrottle, toVisitor } from './throttle.ts'
 
 const here = '203.0.113.9'
@@ -30,30 +34,44 @@ function withTrips(windows: WindowStore): WindowStore {
   }
 }
 
-/** A gate that accepts the keys in `good`, which a test may change, and looks up every key again. */
+const row: CallerRow = {
+  keyId: newId<KeyId>(),
+  userId: newId<UserId>(),
+  plan: 'professional',
+  status: 'active',
+  epoch: 1,
+  ...{ expiresAt: null, timezone: null, legacyUntil: null, grandfathered: false, limits: null },
+}
+
+/** A gate that accepts the keys in `good`, which a test may change: `forget` makes it look them up again. */
 function open(t: { after(work: () => Promise<void>): void }) {
-  const clock = { now: () => 0 }
+  let now = 0
+  const clock = { now: () => now }
   const kv = openMemoryKv({ clock, cacheMaxBytes: 1000, cacheMaxEntryBytes: 1000 })
   t.after(() => kv.close())
   const throttle = makeThrottle(withTrips(kv.windows), limits)
   const good = new Set<string>()
-  const world = { good, lookups: 0, isUnavailable: false }
-  const identify = {
-    recall: () => null,
-    async find({ bearer }: Credential): Promise<Caller> {
+  const forget = () => (now += rowTrustMs)
+  const world = { good, forget, lookups: 0, failure: null as Error | null }
+  const keys = {
+    async findCaller(hash: Uint8Array) {
       world.lookups += 1
       await new Promise((resolve) => setImmediate(resolve))
-      if (world.isUnavailable) throw new Error('the store is away')
-      if (bearer.kind === 'token' && good.has(bearer.token))
-        return { bucketId: bearer.token } as Caller
-      throw apiError('invalid_token')
+      if (world.failure !== null) throw world.failure
+      return [...good].some((key) => Buffer.compare(hashKey(key), hash) === 0) ? row : null
     },
+    touch: async () => {},
   }
+  const identify = makeIdentify({
+    store: { keys, onChange: () => () => {} },
+    clock,
+    onBackgroundFailure: (_task, error) => assert.fail(String(error)),
+  })
   const admit = makeAdmission({ throttle, good: makeGoodTokens(), identify })
-  const ask = (token: string, address = here) =>
+  const ask = (token: string | null, address = here) =>
     admit.admit({
-      credential: toCredential(`Bearer ${token}`),
-      visitor: toVisitor(address, token.slice(0, 16)),
+      credential: toCredential(token === null ? undefined : `Bearer ${token}`),
+      visitor: toVisitor(address, (token ?? '').slice(0, 16)),
     })
   const kinds = async (tokens: readonly string[], address = here) =>
     (await Promise.all(tokens.map((token) => ask(token, address)))).map(({ kind }) => kind)
@@ -80,6 +98,7 @@ test('R6: a key that was good passes an exhausted bucket and an exhausted ceilin
   assert.equal((await ask(known)).kind, 'in')
   for (let count = 0; count < 9; count += 1) await ask(`${known.slice(0, 16)}bad${count}`)
   for (let count = 0; count < 9; count += 1) await ask(`bad ${count} bad bad bad`)
+  world.forget()
   assert.deepEqual(await kinds([known, unseen]), ['in', 'limited'])
   assert.equal((await ask(unseen, '203.0.113.10')).kind, 'in', 'the address is what is limited')
 })
@@ -90,6 +109,7 @@ test('R27: a key that was good and is revoked is refused at once, and counts as 
   world.good.add(key)
   assert.equal((await ask(key)).kind, 'in')
   world.good.delete(key)
+  world.forget()
   const refused = await kinds(times(20, key))
   assert.equal(tally(refused, 'unknown'), 5)
   assert.equal(tally(refused, 'limited'), 15)
@@ -117,14 +137,31 @@ test('R6: an unavailable store costs no client a point', async (t) => {
   const { world, ask, kinds } = open(t)
   const { key } = mintKey()
   world.good.add(key)
-  world.isUnavailable = true
+  world.failure = new StoreUnavailableError('away')
   assert.equal(tally(await kinds(times(40, key)), 'unknown'), 40)
-  world.isUnavailable = false
+  world.failure = null
   assert.equal((await ask(key)).kind, 'in')
-  world.isUnavailable = true
+  world.failure = new StoreUnavailableError('away')
+  world.forget()
   const failed = await ask(key)
   assert(failed.kind === 'unknown')
   assert.equal(failed.window.remaining, 5)
+})
+
+test('R6: bad and missing credentials keep the point; a failure that is not the key’s gives it back', async (t) => {
+  const { world, ask } = open(t)
+  const leftAtSecond = async (token: string | null, failure: Error | null) => {
+    world.failure = failure
+    await ask(token)
+    const second = await ask(token)
+    assert(second.kind === 'unknown')
+    return second.window.remaining
+  }
+  assert.equal(await leftAtSecond(null, null), 3)
+  assert.equal(await leftAtSecond(mintKey().key, null), 3)
+  for (const failure of [apiError('service_unavailable'), new Error('a mistake of ours')]) {
+    assert.equal(await leftAtSecond(mintKey().key, failure), 4)
+  }
 })
 
 test('requests wait only for the same token from their own address: a refusal there refuses no other address', async (t) => {

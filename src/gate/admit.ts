@@ -12,12 +12,7 @@ import { atMost } from '#kernel/at-most.ts'
 import { toRetrySeconds } from '#kernel/retry-after.ts'
 import type { Credential } from './credential.ts'
 import { isUsedElsewhere } from './identify.ts'
-import {
-  type ClientWindows,
-  isBadCredentials,
-  settleUnidentified,
-  type Throttle,
-} from './throttle.ts'
+import { type ClientWindows, isBadCredentials, type Throttle } from './throttle.ts'
 
 /**
  * The requester before identification: the same object for every request of a connection with the same
@@ -38,6 +33,7 @@ export type Admission =
 export interface Admit {
   /** The caller of a key that was found good within the last second, synchronously; null: call `admit`. */
   recall(client: UnidentifiedClient): Caller | null
+  /** To be called in the turn of the event loop in which `recall` found nobody. */
   admit(client: UnidentifiedClient): Promise<Admission>
 }
 
@@ -68,8 +64,6 @@ export function makeAdmission(options: AdmissionOptions): Admit {
     recall: ({ credential }) => identify.recall(credential),
     async admit(client) {
       const { credential, visitor } = client
-      const known = identify.recall(credential)
-      if (known !== null) return { kind: 'in', caller: known }
       if (credential.hash === null) return identifyCounted(options, client)
       if (good.has(credential.digest)) return identifyUncounted(options, client)
       // A key may allow one of two addresses that share a window (reading R43).
@@ -100,7 +94,10 @@ async function identifyCounted(
     options.good.set(credential.digest, true)
     return { kind: 'in', caller }
   } catch (error) {
-    settleUnidentified(reservation, error)
+    // Any other error is a failure of ours: it shows nothing about the key and must not lock it out, because
+    // the bucket counts requests without a valid key (contract, Limits).
+    if (isBadCredentials(error)) reservation.keep()
+    else reservation.giveBack()
     return { kind: 'unknown', window: reservation.state, error }
   }
 }
@@ -156,7 +153,7 @@ async function charge(
 ): Promise<Admission> {
   const reservation = await throttle.reserve(visitor)
   if (!reservation.allowed) return limit(reservation)
-  settleUnidentified(reservation, error)
+  reservation.keep()
   return { kind: 'unknown', window: reservation.state, error }
 }
 

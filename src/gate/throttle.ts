@@ -66,19 +66,6 @@ export interface Throttle {
   peek(visitor: ClientWindows): Maybe<WindowState>
 }
 
-/**
- * Settles the point of a request without a caller, by the error that was thrown: a 401 keeps the point. Any
- * other error is an internal failure (e.g. the store is unavailable): it shows nothing about the key and must
- * not lock it out, because the bucket counts requests without a valid key (contract, Limits).
- */
-export function settleUnidentified(
-  reservation: Reservation & { readonly allowed: true },
-  thrown: unknown,
-): void {
-  if (isBadCredentials(thrown)) reservation.keep()
-  else reservation.giveBack()
-}
-
 /** The credentials are bad or missing; every other error is an internal failure. */
 export function isBadCredentials(thrown: unknown): boolean {
   return thrown instanceof ApiError && thrown.status === 401
