@@ -30,7 +30,7 @@ import {
   makeFeedAnswers,
 } from './feed-answers.ts'
 import { type Flights, makeFlights } from './flight.ts'
-import { lackedScope } from './scope.ts'
+import { checkKeyScope } from './scope.ts'
 import { windowMs } from './throttle.ts'
 import { makeUrlKey } from './url-key.ts'
 
@@ -102,8 +102,8 @@ export interface CheckedRequest {
 export interface Gate {
   /** Reads the window without counting. */
   peek(caller: Caller, bucket: Bucket): Maybe<WindowState>
-  /** Throws `plan_required` or `professional_required`. */
-  entitle(caller: Caller, access: Access): void
+  /** `plan_required` where its plan has no access to the API; null: it has. */
+  entitle(caller: Caller): ApiError | null
   /**
    * Steps 4 to 7 of reading R3 at once: the caller's window, the plan, what the door refuses, a place among
    * the requests in flight, the cache. `answer` must follow. A hit in the in-process cache is returned
@@ -150,10 +150,7 @@ export function makeGate(options: GateOptions): Gate {
       const { key, limit } = parts.names(caller)[bucket]
       return kv.windows.peek(key, limit, windowMs)
     },
-    entitle(caller, access) {
-      const refusal = judgePlan(parts, caller, access)
-      if (refusal !== null) throw refusal
-    },
+    entitle: (caller) => judgePlan(parts, caller, 'api'),
     check(asked) {
       const window = parts.names(asked.caller)[asked.operation.bucket]
       return check(parts, asked, window)
@@ -180,7 +177,7 @@ function judgePlan({ plans, clock }: Parts, { plan }: Caller, access: Access): A
 
 /** The plan is judged before the scope (reading R28). */
 function judge(parts: Parts, caller: Caller, operation: Operation): ApiError | null {
-  return judgePlan(parts, caller, operation.access) ?? lackedScope(caller, operation)
+  return judgePlan(parts, caller, operation.access) ?? checkKeyScope(caller, operation)
 }
 
 /**
@@ -317,7 +314,7 @@ async function fetch(
   isUnavailable: boolean,
 ): Promise<Answer> {
   try {
-    // What goes on with an earlier walk is the answer to no other request.
+    // A request that continues a walk of the day before shares no flight with one that does not.
     const flight = asked.formerRange === undefined ? key : `${key} over midnight`
     const computed = await parts.flights.join(flight, asked.disconnectSignal(), (shared) =>
       compute(parts, key, asked, shared),

@@ -8,16 +8,16 @@ import { type ApiError, apiError } from '#contract/errors.ts'
 import type { Operation } from '#contract/operations.ts'
 import { hasKeyScope } from '#contract/reach.ts'
 
-/** Throws `insufficient_scope`. */
-export function requireScope(caller: Caller, operation: Operation): void {
-  if (caller.scopes.includes(operation.scope)) return
-  throw apiError('insufficient_scope', {
-    message: `The access token lacks the scope ${operation.scope}; authorize again and allow it`,
+/** Why a token may not read an operation; null: it may. */
+export function checkTokenScope({ scopes }: Caller, { scope }: Operation): ApiError | null {
+  if (scopes.includes(scope)) return null
+  return apiError('insufficient_scope', {
+    message: `The access token lacks the scope ${scope}; authorize again and allow it`,
   })
 }
 
 /** Why a narrow key may not read an operation; null: it may. */
-export function lackedScope({ reach }: Caller, { keyScope }: Operation): ApiError | null {
+export function checkKeyScope({ reach }: Caller, { keyScope }: Operation): ApiError | null {
   if (reach === undefined || keyScope === null || hasKeyScope(reach, keyScope)) return null
   return apiError('key_lacks_scope', {
     message: `This key lacks the scope ${keyScope}; use a key that has it`,

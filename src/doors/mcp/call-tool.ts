@@ -14,7 +14,7 @@ import {
   type Gate,
   GateError,
 } from '#gate/gate.ts'
-import { requireScope } from '#gate/scope.ts'
+import { checkTokenScope } from '#gate/scope.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { ReadRecord } from '#telemetry/request-record.ts'
 import { ClientDisconnected } from '../client.ts'
@@ -131,8 +131,9 @@ function judge(
   { operation, given }: ToolCall,
   now: number,
 ): ToolQuery & Pick<CallerRequest, 'refusal'> {
+  const lacked = checkTokenScope(caller, operation)
+  if (lacked !== null) return { rawQuery: '', refusal: lacked }
   try {
-    requireScope(caller, operation)
     return { ...toToolQuery(operation, given, caller, now), refusal: null }
   } catch (refusal) {
     if (refusal instanceof ApiError) return { rawQuery: '', refusal }

@@ -191,9 +191,8 @@ async function answerPlainCall(
 ): Promise<void> {
   const { gate, call, frames, writer } = lane
   // 6 The plan, for every message (reading R28).
-  try {
-    gate.entitle(caller, 'api')
-  } catch (refusal) {
+  const refusal = gate.entitle(caller)
+  if (refusal !== null) {
     exchange.window = await gate.peek(caller, plain.operation.bucket)
     throw refusal
   }
@@ -221,7 +220,8 @@ async function askLibrary(
   exchange.isBatch = messages.isBatch
 
   // 6 The plan, for every message (reading R28): any plan with API access, as no tool needs less.
-  gate.entitle(caller, 'api')
+  const refusal = gate.entitle(caller)
+  if (refusal !== null) throw refusal
 
   // 7 The protocol. Cancellations are dropped: one within its own batch would never be answered.
   const standing = messages.messages.filter((message) => !isCancellation(message))
