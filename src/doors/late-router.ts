@@ -2,10 +2,12 @@
  * Doors that are loaded at the first request for them. Requests that come meanwhile wait for them. When they
  * cannot be loaded, those are answered 503 and the next request tries again.
  */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { apiError } from '#contract/errors.ts'
 import { lazily } from '#kernel/lazily.ts'
 import { requestIdOf } from './client.ts'
+import { answerError } from './json-answer.ts'
 import type { RequestHandler } from './listener.ts'
-import { answerFailedLoad } from './unparsed-requests.ts'
 
 export interface LateDoors {
   readonly serve: RequestHandler
@@ -42,7 +44,7 @@ export function makeLateRouter(
       if (doors !== null) return doors.serve(request, response)
       load().then(
         ({ serve }) => serve(request, response),
-        () => answerFailedLoad(response, requestIdOf(request)),
+        () => answerFailedLoad(request, response),
       )
     },
     async close() {
@@ -50,4 +52,14 @@ export function makeLateRouter(
       await doors?.close()
     },
   }
+}
+
+/** An upgrade ends with a restart soon. */
+const loadRetrySeconds = 5
+
+/** The files of the door were replaced, until the service is restarted. */
+function answerFailedLoad(request: IncomingMessage, response: ServerResponse): void {
+  const error = apiError('service_unavailable', { retryAfterSeconds: loadRetrySeconds })
+  response.shouldKeepAlive = false
+  answerError(response, error, { 'X-Request-Id': requestIdOf(request) })
 }

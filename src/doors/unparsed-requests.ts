@@ -7,6 +7,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { apiError, toEnvelope } from '#contract/errors.ts'
 import { isNamed } from './client.ts'
+import { answerJson } from './json-answer.ts'
 
 /** What the parser of node:http reports: the packet with the error, and the position in it. */
 export type ParseError = Error & {
@@ -110,32 +111,7 @@ function hasProperHost(request: IncomingMessage): boolean {
 /** The last answer of its connection. */
 function refuse(response: ServerResponse, status: number, message: string): void {
   response.shouldKeepAlive = false
-  const body = JSON.stringify({ error: { message } })
-  response.writeHead(status, {
-    'Content-Type': 'application/json; charset=utf-8',
-    'Content-Length': Buffer.byteLength(body),
-    'Cache-Control': 'no-store',
-    'X-Content-Type-Options': 'nosniff',
-  })
-  response.end(body)
-}
-
-/** An upgrade ends with a restart soon. */
-const loadRetrySeconds = 5
-
-/** Answers when a door could not be loaded: its files were replaced, until the service is restarted. */
-export function answerFailedLoad(response: ServerResponse, requestId: string): void {
-  const error = apiError('service_unavailable')
-  const body = JSON.stringify(toEnvelope(error))
-  response.shouldKeepAlive = false
-  response.writeHead(error.status, {
-    'Retry-After': String(loadRetrySeconds),
-    'Content-Type': 'application/json; charset=utf-8',
-    'Content-Length': Buffer.byteLength(body),
-    'Cache-Control': 'no-store',
-    'X-Request-Id': requestId,
-  })
-  response.end(body)
+  answerJson(response, status, { error: { message } })
 }
 
 /** RFC 9112 §3.2.2: a server must accept `GET http://host/path`; only the path is used here. */

@@ -4,11 +4,12 @@
  */
 
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { guardHeaders, pagePolicy, type RenderRefusal } from '#auth/oauth/answers.ts'
+import { guardHeaders, type RenderRefusal, refuseOnPage } from '#auth/oauth/answers.ts'
 import { toEndpointName } from '#auth/oauth/edge.ts'
 import type { OAuthRecord } from '#auth/oauth/port.ts'
-import { apiError, toEnvelope } from '#contract/errors.ts'
+import { apiError } from '#contract/errors.ts'
 import { type AllowedHostsOptions, makeAllowedHosts } from '../allowed-hosts.ts'
+import { answerError } from '../json-answer.ts'
 import type { RequestHandler } from '../listener.ts'
 import { prefersPage } from '../preference.ts'
 
@@ -32,9 +33,11 @@ export function makeOAuthDoor(options: OAuthDoorOptions): RequestHandler {
     const [path = ''] = (request.url ?? '').split('?')
     const endpoint = toEndpointName(request.method, path)
     if (endpoint === 'authorize' && prefersPage(request.headers.accept)) {
-      refuseOnPage(response, oauth.renderRefusal)
+      showRefusal(response, oauth.renderRefusal)
     } else {
-      refuse(response)
+      // As `/mcp` does. The body is not read: the connection ends with the answer.
+      response.shouldKeepAlive = false
+      answerError(response, foreignHost)
     }
     const durationMs = performance.now() - startedAt
     onRefused({ door: 'oauth', endpoint, status: foreignHost.status, durationMs })
@@ -45,30 +48,8 @@ const foreignHost = apiError('foreign_host', {
   message: 'This server does not answer to that Host; see BASE_URL, MCP_URL and AUTH_URL',
 })
 
-function refuseOnPage(response: ServerResponse, renderRefusal: RenderRefusal): void {
+function showRefusal(response: ServerResponse, renderRefusal: RenderRefusal): void {
   const page = renderRefusal({ error: 'foreign_host', error_description: foreignHost.message })
-  write(response, 'text/html', page, { ...guardHeaders, 'content-security-policy': pagePolicy })
-}
-
-/** Refuses as `/mcp` does. The body is not read: the connection ends with the answer. */
-function refuse(response: ServerResponse): void {
-  write(response, 'application/json', JSON.stringify(toEnvelope(foreignHost)), {
-    'cache-control': 'no-store',
-    connection: 'close',
-    'x-content-type-options': 'nosniff',
-  })
-}
-
-function write(
-  response: ServerResponse,
-  type: string,
-  text: string,
-  headers: Readonly<Record<string, string>>,
-): void {
-  response.writeHead(foreignHost.status, {
-    ...headers,
-    'content-type': `${type}; charset=utf-8`,
-    'content-length': Buffer.byteLength(text),
-  })
-  response.end(text)
+  response.setHeaders(new Map(Object.entries(guardHeaders)))
+  refuseOnPage(response, foreignHost.status, page)
 }

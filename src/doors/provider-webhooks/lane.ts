@@ -5,7 +5,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { ReceiveWebhook, WebhookOutcome } from '#connections/receive-webhook.ts'
-import { type ApiError, apiError, toEnvelope } from '#contract/errors.ts'
+import { type ApiError, apiError } from '#contract/errors.ts'
 import type { Provider } from '#contract/resources.ts'
 import { type Reservation, type Throttle, toVisitor } from '#gate/throttle.ts'
 import { toAddressGroup } from '#kernel/addresses.ts'
@@ -13,6 +13,7 @@ import { toRetrySeconds } from '#kernel/retry-after.ts'
 import { UpstreamError } from '#providers/failure.ts'
 import type { WebhookRecord } from '#telemetry/request-record.ts'
 import { ClientDisconnected, clientAddress, type IsTrustedProxy } from '../client.ts'
+import { answerError, answerJson } from '../json-answer.ts'
 import { toApiError } from '../refusal.ts'
 import { type Body, readBody } from '../request-body.ts'
 import { type AddressSlots, makeAddressSlots } from './address-slots.ts'
@@ -194,13 +195,6 @@ function answer(request: IncomingMessage, response: ServerResponse, error: ApiEr
   // A body that was not read completely is not read further: the connection ends with the answer.
   if (!request.complete) response.shouldKeepAlive = false
   if (response.destroyed) return
-  const body = JSON.stringify(error === null ? { received: true } : toEnvelope(error))
-  response.writeHead(error?.status ?? 200, {
-    'Content-Type': 'application/json; charset=utf-8',
-    'Content-Length': Buffer.byteLength(body),
-    'Cache-Control': 'no-store',
-    'X-Content-Type-Options': 'nosniff',
-    ...(error?.retryAfterSeconds == null ? {} : { 'Retry-After': error.retryAfterSeconds }),
-  })
-  response.end(body)
+  if (error === null) answerJson(response, 200, { received: true })
+  else answerError(response, error)
 }
