@@ -73,7 +73,7 @@ export function isNamed(name: string, lower: string): boolean {
 }
 
 /** The client of a request, computed once per connection and again when a header that it needs changes. */
-export function makeApplicantReader(
+export function makeClientReader(
   isTrusted: IsTrustedProxy,
 ): (request: IncomingMessage) => UnidentifiedClient {
   interface Known extends UnidentifiedClient {

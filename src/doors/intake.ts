@@ -61,7 +61,10 @@ export function makeIntake(open: ReadonlyMap<Reading, Share>): Intake {
   let isFull = false
   /** The turn before was full. */
   let isBusy = false
-  /** Ends with a measured turn that is not full. Once a turn is full, nobody is read twice in its round. */
+  /**
+   * A round ends with the first measured turn that is not full; after a full turn no connection is read twice
+   * in it.
+   */
   let round = 1
   /** Connections that came after the first full turn of this round. */
   let joined = 0

@@ -33,7 +33,7 @@ export function countReads(socket: Socket, counted: () => void): void {
   }
 }
 
-/** A part of a body calls it: those behind it in the same read are parsed, but call nobody. */
+/** Call it while a part of a body is taken: later parts of the same read are parsed and dropped. */
 export function passOver(socket: Socket): void {
   const { parser } = socket as Socket & { readonly parser: Parser }
   const { kOnExecute, kOnBody } = parser.constructor
@@ -51,13 +51,13 @@ export function passOver(socket: Socket): void {
 /** The parser's word for "what follows is another protocol": nothing that follows is parsed. */
 const nothingFollows = 2
 
-/** Asks before each request of a connection: after the first "no", nothing of it is parsed any more. */
+/** Calls `mayBegin` before each request; once it returns false, the rest of the connection is ignored. */
 export function askBeforeEach(socket: Socket, mayBegin: () => boolean): void {
   const { parser } = socket as Socket & { readonly parser: Parser }
   const begin = parser.onIncoming
   parser.onIncoming = (request, keepAlive) => {
     if (mayBegin()) return begin(request, keepAlive)
-    // No offer is taken up: the connection ends.
+    // The connection ends, so an offer to upgrade is not accepted.
     Object.assign(request, { upgrade: false })
     discard(socket)
     return nothingFollows

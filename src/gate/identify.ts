@@ -105,7 +105,7 @@ export function makeIdentify(options: IdentifyOptions): Identify {
     },
     async renew(caller, edition) {
       const token = memory.tokens.get(caller)
-      if (token === undefined) throw new Error('a caller is not one of a key')
+      if (token === undefined) throw new Error('renew() needs a caller identified by an API key')
       const found = edition === null ? look(memory, token, null) : lookSince(memory, token, edition)
       return accept(memory, await found, clock.now())
     },

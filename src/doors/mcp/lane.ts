@@ -17,7 +17,7 @@ import type { Throttle } from '#gate/throttle.ts'
 import type { Clock } from '#kernel/time.ts'
 import type { ReadRecord } from '#telemetry/request-record.ts'
 import { makeAllowedHosts } from '../allowed-hosts.ts'
-import { ClientDisconnected, type IsTrustedProxy, makeApplicantReader } from '../client.ts'
+import { ClientDisconnected, type IsTrustedProxy, makeClientReader } from '../client.ts'
 import { toApiError } from '../refusal.ts'
 import { readBody } from '../request-body.ts'
 import { type CallTool, makeCallTool, type ResultForm } from './call-tool.ts'
@@ -60,7 +60,7 @@ const buckets: ReadonlyMap<string, Bucket> = new Map<string, Bucket>(
 
 /** Dependencies of the lane; the same for every request. */
 interface Lane extends McpLaneOptions {
-  readonly clientOf: ReturnType<typeof makeApplicantReader>
+  readonly clientOf: ReturnType<typeof makeClientReader>
   readonly names: ReturnType<typeof makeAllowedHosts>
   readonly writer: McpWriter
   readonly protocol: Protocol
@@ -78,7 +78,7 @@ export function makeMcpLane(options: McpLaneOptions): McpLane {
   const protocol = makeProtocol({ info, call, maxAnswerBytes, hasExtraTools, url })
   const lane: Lane = {
     ...options,
-    clientOf: makeApplicantReader(options.isTrustedProxy),
+    clientOf: makeClientReader(options.isTrustedProxy),
     names: makeAllowedHosts(options),
     writer: makeMcpWriter(options.clock, () => origins().mcp),
     protocol,

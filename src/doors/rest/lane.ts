@@ -25,7 +25,7 @@ import {
   ClientDisconnected,
   disconnectSignal,
   type IsTrustedProxy,
-  makeApplicantReader,
+  makeClientReader,
   requestIdOf,
 } from '../client.ts'
 import { prefersPage, wantsStream } from '../preference.ts'
@@ -68,7 +68,7 @@ interface Progress extends ReplyFacts {
 /** Dependencies of the lane; the same for every request. */
 interface Lane extends RestLaneOptions {
   readonly routeOf: ReturnType<typeof makeRoutes>
-  readonly clientOf: ReturnType<typeof makeApplicantReader>
+  readonly clientOf: ReturnType<typeof makeClientReader>
   readonly writer: ReplyWriter
   readonly unread: UnreadStreams
 }
@@ -77,7 +77,7 @@ export function makeRestLane(options: RestLaneOptions): RestLane {
   const lane: Lane = {
     ...options,
     routeOf: makeRoutes(),
-    clientOf: makeApplicantReader(options.isTrustedProxy),
+    clientOf: makeClientReader(options.isTrustedProxy),
     writer: makeReplyWriter(options.clock, options.docsUrl),
     unread: makeUnreadStreams(),
   }
