@@ -217,7 +217,10 @@ function add(connections: Connections, socket: Socket): void {
     if (!connections.intake.mayRead(connection)) socket.pause()
   })
   lingerAtTheEnd(socket, connection)
-  socket.once('close', () => close(connections, socket))
+  socket.once('close', () => {
+    connection.body?.leave()
+    close(connections, socket)
+  })
 }
 
 /**
@@ -322,11 +325,10 @@ function evictIdle(connections: Connections): void {
 }
 
 function close(connections: Connections, socket: Socket): void {
-  const { open, receiver } = connections
+  const { open } = connections
   const connection = open.get(socket)
   open.delete(socket)
   if (connection === undefined) return
-  if (connection.body !== null) receiver.bodies.remove(connection.body)
   // Node does this too, but not for a socket that it handed over.
   for (const response of owedOf(connection)) response.destroy()
   forget(connections, connection)

@@ -1,10 +1,11 @@
 /**
  * The body of a request, taken in as it comes, whoever reads it and when: copied into one buffer, bounded in
- * bytes, in parts and in what surrounds them. The request gives it as one chunk once all of it is there.
+ * bytes, in parts and in what surrounds them. The stream of the request carries none of it.
  */
 import type { IncomingMessage } from 'node:http'
 import { GatheredBytes } from '#kernel/gathered-bytes.ts'
 import { bodyLimitOf } from './body-limits.ts'
+import { ClientDisconnected } from './client.ts'
 import { passOver } from './unparsed-rest.ts'
 
 /**
@@ -62,11 +63,20 @@ export interface ReceiveOptions {
   cutOff(request: IncomingMessage): void
 }
 
-const received = new WeakMap<IncomingMessage, ReceivedBody>()
+/** The bytes, or why there are none. */
+export type Body = Uint8Array | 'too_large' | ClientDisconnected
 
-/** More came than is accepted, and the rest is thrown away; who waits for it gets the event `too_large`. */
-export function isTooLarge(request: IncomingMessage): boolean {
-  return received.get(request)?.isTooLarge === true
+/** Until they are taken. */
+const received = new WeakMap<IncomingMessage, Promise<Body>>()
+
+/** Hands a body over, which is then not kept here; null: no listener receives it. */
+export function takeBody(request: IncomingMessage): Promise<Body> | null {
+  const body = received.get(request)
+  if (body === undefined) return null
+  received.delete(request)
+  // So that it ends.
+  request.resume()
+  return body
 }
 
 /** RFC 9112 §6.3: a request without these headers has no body. */
@@ -76,12 +86,13 @@ export function hasBody({ headers }: IncomingMessage): boolean {
 
 export class ReceivedBody {
   readonly request: IncomingMessage
-  isTooLarge = false
   readonly #receiver: ReceiveOptions
   readonly #pushOn: IncomingMessage['push']
   /** Memory of the request without its body. */
   readonly #headBytes: number
-  /** Null before the first part. */
+  /** Null once the outcome is known: it would keep the bytes. */
+  #resolve: ((body: Body) => void) | null
+  /** Null before the first part, and once it is handed on. */
   #body: GatheredBytes | null = null
   #parts = 0
   #bytes = 0
@@ -96,7 +107,9 @@ export class ReceivedBody {
     // The parser calls it with each part of the body, and with null at its end. Not a method of a class of
     // requests: most have no body, and making each of them would take longer.
     request.push = (part: Uint8Array | null) => this.#push(part)
-    received.set(request, this)
+    const { promise, resolve } = Promise.withResolvers<Body>()
+    received.set(request, promise)
+    this.#resolve = resolve
     this.#headBytes = sizeOfHead(request)
     receiver.bodies.count(this)
   }
@@ -112,11 +125,23 @@ export class ReceivedBody {
       // Not the stream but these bounds hold the sender back.
       return true
     }
-    this.#receiver.bodies.remove(this)
-    if (this.#body !== null && !this.isTooLarge) {
-      this.#pushOn.call(this.request, this.#body.take())
-    }
+    // Else it may be without its end: see `#take`.
+    if (!this.request.socket.destroyed) this.#settle(this.#body?.take() ?? new Uint8Array())
     return this.#pushOn.call(this.request, null)
+  }
+
+  /** The first outcome counts. Nothing of the body is kept. */
+  #settle(outcome: Body): void {
+    this.#receiver.bodies.remove(this)
+    this.#body = null
+    this.#resolve?.(outcome)
+    this.#resolve = null
+  }
+
+  /** The connection has closed. */
+  leave(): void {
+    if (this.#resolve === null) return
+    this.#settle(new ClientDisconnected('the client disconnected during its request'))
   }
 
   /**
@@ -133,13 +158,9 @@ export class ReceivedBody {
     return socket.bytesRead - this.#bytesBefore > mostRaw * bodyLimitOf(url)
   }
 
-  /** Nothing of it is kept. */
   #refuse(): void {
-    if (this.isTooLarge) return
-    this.#receiver.bodies.remove(this)
-    this.#body = null
-    this.isTooLarge = true
-    this.request.emit('too_large')
+    if (this.#resolve === null) return
+    this.#settle('too_large')
     this.#receiver.cutOff(this.request)
   }
 
@@ -149,7 +170,8 @@ export class ReceivedBody {
     countPart()
     // It was the one begun first. The parser goes on to the end of what was read.
     if (socket.destroyed) return
-    if (this.isTooLarge) return void passOver(socket)
+    // It was refused.
+    if (this.#resolve === null) return void passOver(socket)
     this.#body ??= new GatheredBytes(bodyLimitOf(url))
     const { held } = this.#body
     this.#parts += 1

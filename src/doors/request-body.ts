@@ -3,53 +3,24 @@
  * size is bounded where it is received (`received-body.ts`).
  */
 import type { IncomingMessage } from 'node:http'
+import { buffer } from 'node:stream/consumers'
 import { apiError } from '#contract/errors.ts'
-import { GatheredBytes } from '#kernel/gathered-bytes.ts'
 import { announcesTooMuch, bodyLimitOf } from './body-limits.ts'
 import { ClientDisconnected } from './client.ts'
-import { isTooLarge } from './received-body.ts'
-
-/** The bytes, or why there are none. */
-export type Body = Uint8Array | 'too_large' | ClientDisconnected
+import { type Body, hasBody, takeBody } from './received-body.ts'
 
 /**
  * The bytes; `too_large` when more are declared or come; ClientDisconnected when the client left during its
  * request. These are returned, not thrown, because the caller decides what each costs.
  */
-export function readBody(request: IncomingMessage): Promise<Body> {
-  return new Promise((resolve) => {
-    let isRead = false
-    const finish = (outcome: Body) => {
-      isRead = true
-      resolve(outcome)
-    }
-    const refuse = () => {
-      // The rest of the body is discarded.
-      request.removeAllListeners('data')
-      request.resume()
-      finish('too_large')
-    }
-    if (isTooLarge(request)) return refuse()
-    if (announcesTooMuch(request)) return refuse()
-    // There is no body, so that no event will come.
-    if (request.readableEnded) return finish(new Uint8Array())
-    const body = new GatheredBytes(bodyLimitOf(request.url ?? '/'))
-    request.on('data', (part: Uint8Array) => {
-      if (!body.add(part)) refuse()
-    })
-    request.on('too_large', refuse)
-    request.on('end', () => {
-      if (!isRead) finish(body.take())
-    })
-    // Every request closes, most of them after their end: an error is only made where it is the outcome.
-    const breakOff = () => {
-      if (!isRead) finish(new ClientDisconnected('the client disconnected during its request'))
-    }
-    request.on('error', breakOff)
-    request.on('close', breakOff)
-    // The request was aborted before the listeners were added.
-    if (request.destroyed) breakOff()
-  })
+export async function readBody(request: IncomingMessage): Promise<Body> {
+  if (announcesTooMuch(request)) return 'too_large'
+  if (!hasBody(request)) return new Uint8Array()
+  const received = takeBody(request)
+  if (received !== null) return received
+  // An injected request: all of it is in memory already.
+  const body = await buffer(request)
+  return body.length > bodyLimitOf(request.url ?? '/') ? 'too_large' : body
 }
 
 /**

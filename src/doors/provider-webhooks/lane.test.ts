@@ -3,7 +3,6 @@
  */
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import type { WebhookOutcome } from '#connections/receive-webhook.ts'
@@ -14,6 +13,7 @@ import type { WebhookRequest } from '#providers/port.ts'
 import { StoreUnavailableError } from '#store/failure.ts'
 import type { WebhookRecord } from '#telemetry/request-record.ts'
 import { until } from '#tests/support/until.ts'
+import { makeListener } from '../listener.ts'
 import { makeAddressSlots } from './address-slots.ts'
 import { makeWebhookLane } from './lane.ts'
 import { makeReceiving } from './receiving.ts'
@@ -47,7 +47,8 @@ async function makeGround(
     observe: (record) => records.push(record),
     bodyDeadlineMs,
   })
-  const server = createServer((request, response) => void serve('fiskil', request, response))
+  const { makeServer } = makeListener()
+  const server = makeServer((request, response) => void serve('fiskil', request, response))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.after(() => {
