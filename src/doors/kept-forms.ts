@@ -1,7 +1,7 @@
 /**
- * What a door made of cached answers, by the bytes that it was made of: it exists no longer than they do, in
- * memory only, and belongs to whom they belong. Bounded in bytes: when half of the bound is reached, what was
- * not used since the last time is dropped.
+ * What a door made of cached answers, by their bytes: it lives no longer than they do, in memory only, and
+ * only who is given the bytes finds it. Bounded in bytes: when half of the bound is reached, what was not
+ * used since the last time is dropped.
  */
 
 export interface KeptForms<Form> {

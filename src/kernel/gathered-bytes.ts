@@ -20,7 +20,7 @@ export class GatheredBytes {
     return this.#bytes.length
   }
 
-  /** False when there would be more than may be: then nothing is added. */
+  /** False, and nothing is added, where it would exceed the bound. */
   add(part: Uint8Array): boolean {
     const size = this.#size + part.length
     if (size > this.#most) return false

@@ -1,7 +1,7 @@
 /**
- * The instant by which programs that know no days are told a day: halfway between noon in the person's zone
- * and noon in UTC. Both clocks show that day then, with at least five hours to spare, for zones from -11 to
- * +14 hours.
+ * The instant that stands for a day in programs that know only instants: halfway between noon in the person's
+ * zone and noon in UTC. Both clocks show that day then, with at least five hours to spare, for zones from -11
+ * to +14 hours.
  */
 
 const halfDayMs = 12 * 3_600_000

@@ -9,7 +9,7 @@ export interface Queue {
   take<T>(key: string, work: () => Promise<T>, until?: AbortSignal): Promise<T>
 }
 
-/** The time that somebody had for the answer was over before the work began. */
+/** The caller stopped waiting before the work began. */
 export class MissedTurnError extends Error {
   override readonly name = 'MissedTurnError'
 }

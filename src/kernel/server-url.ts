@@ -21,7 +21,7 @@ export function parseServerUrl(text: string): ServerUrl | null {
 const rule =
   'a URL with user and password percent-encoded: @ is %40, / is %2F, ? is %3F, # is %23, % is %25'
 
-/** How it should be, where an unencoded password would be cut up or cannot be decoded; null: all is well. */
+/** What to change where an unencoded password would be split or cannot be decoded; null: nothing. */
 export function findUnencoded(text: string): string | null {
   const rest = text.slice(text.indexOf('://') + 3)
   const end = rest.search(/[/?#]/)

@@ -84,7 +84,7 @@ export function makeRestLane(options: RestLaneOptions): RestLane {
   return (request, response) => serve(lane, request, response)
 }
 
-/** What was sent bit by bit; it is written already. */
+/** A stream, which is written already. */
 type Sent = 'sent'
 
 /** A request and its answer, with what is known so far. */
@@ -169,11 +169,11 @@ function askAs(lane: Lane, call: Call, operation: Operation, caller: Caller): Ma
   }
   // 4 The key's bucket, 5 the plan, 6 a place in flight, 7 the cache: one step of fast state.
   const checking = lane.gate.check(asked)
-  if (!(checking instanceof Promise)) return goOn(lane, call, asked, checking)
-  return checking.then((checked) => goOn(lane, call, asked, checked))
+  if (!(checking instanceof Promise)) return continueRequest(lane, call, asked, checking)
+  return checking.then((checked) => continueRequest(lane, call, asked, checked))
 }
 
-function goOn(
+function continueRequest(
   lane: Lane,
   call: Call,
   asked: CallerRequest,
@@ -188,7 +188,7 @@ function goOn(
   return isStream ? stream(lane, call, asked, checked) : lane.gate.answer(asked, checked)
 }
 
-/** What fails once the head is written ends the stream: the client asks again, and is told then. */
+/** A failure after the head ends the stream; the client's next request gets the error. */
 async function stream(
   { gate, writer, unread }: Lane,
   { request, response, progress }: Call,
@@ -233,7 +233,7 @@ function fail(lane: Lane, call: Call, thrown: unknown): void {
 }
 
 function refuse(lane: Lane, { request, response, progress }: Call, error: ApiError): void {
-  // A stream that had begun is ended, and nothing can be said in it.
+  // A stream that has begun can carry no error: it is ended.
   if (response.headersSent) return
   // An unexpected body is not read: the connection ends with the answer.
   if (request.method !== 'GET') response.shouldKeepAlive = false

@@ -35,7 +35,7 @@ export interface StaticPage {
 
 export interface ReplyWriter {
   ok(response: ServerResponse, facts: ReplyFacts, answer: Answer): void
-  /** The head of an answer whose body is written bit by bit. */
+  /** The head of a stream. */
   stream(response: ServerResponse, facts: ReplyFacts): void
   error(response: ServerResponse, facts: ReplyFacts, error: ApiError): void
   /** 404 for a person: the headers of an unknown path, and the page. */
