@@ -42,23 +42,7 @@ export interface ServiceAddresses {
 
 export interface AdminDoorOptions {
   /** Read-only: every change is an action. */
-  readonly store: Pick<
-    StoreReader,
-    | 'users'
-    | 'keys'
-    | 'programs'
-    | 'connections'
-    | 'accounts'
-    | 'syncs'
-    | 'endpoints'
-    | 'deliveries'
-    | 'consumers'
-    | 'auditLog'
-    | 'sessions'
-    | 'secondFactors'
-    | 'passkeys'
-    | 'singleUse'
-  >
+  readonly store: StoreReader
   readonly actions: UserActions
   readonly connections: Connections
   readonly webhooks: Webhooks

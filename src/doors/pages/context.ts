@@ -32,42 +32,9 @@ import { makeShownOnce, type ShownOnce } from './shown-once.ts'
 import { makeVisits, type Visit, type Visits } from './visit.ts'
 
 export interface PagesDoorOptions {
-  readonly store: Pick<
-    StoreReader,
-    | 'users'
-    | 'connections'
-    | 'accounts'
-    | 'syncs'
-    | 'keys'
-    | 'programs'
-    | 'endpoints'
-    | 'deliveries'
-    | 'consumers'
-    | 'secondFactors'
-    | 'passkeys'
-    | 'auditLog'
-  >
-  readonly connections: Pick<
-    Connections,
-    | 'connectByKey'
-    | 'linkingWays'
-    | 'listByCountry'
-    | 'listUnusedKeys'
-    | 'listInstitutions'
-    | 'startLinking'
-    | 'finishLinking'
-    | 'resumeLinking'
-    | 'checkConnection'
-    | 'setLabel'
-    | 'removeConnection'
-    | 'renewals'
-    | 'findRemovalEffect'
-    | 'deleteUser'
-  >
-  readonly actions: Pick<
-    UserActions,
-    'createKey' | 'revokeKey' | 'rotateKey' | 'createProgram' | 'revokeProgram' | 'setProfile'
-  >
+  readonly store: StoreReader
+  readonly connections: Connections
+  readonly actions: UserActions
   readonly webhooks: Webhooks
   readonly sealer: Pick<Sealer, 'seal' | 'open'>
   readonly signIns: SignIns

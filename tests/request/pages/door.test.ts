@@ -14,6 +14,7 @@ import { makeHashingQueue } from '#auth/sign-in/hashing-queue.ts'
 import { makePasswords, type Passwords } from '#auth/sign-in/password.ts'
 import { makeSessions } from '#auth/sign-in/sessions.ts'
 import { makeSignIns } from '#auth/sign-in/sign-ins.ts'
+import { makeConnections } from '#connections/connections.ts'
 import type { PagesDoorOptions } from '#doors/pages/context.ts'
 import { pagesDoor } from '#doors/pages/pages-door.ts'
 import { openMemoryKv } from '#fast/memory.ts'
@@ -40,29 +41,14 @@ function requestsWith(pending: PendingConsent | null): ConsentRequests {
   }
 }
 
-/** Nobody here has a connection. */
-const noConnections: PagesDoorOptions['connections'] = {
-  connectByKey: async () => ({ kind: 'linked', connections: [], isRenewal: false }),
-  startLinking: async () => assert.fail('nothing is linked here'),
-  linkingWays: [],
-  listByCountry: async () => assert.fail('nobody chooses a country'),
-  listUnusedKeys: async () => [],
-  listInstitutions: async () => null,
-  finishLinking: async () => assert.fail('no link comes back here'),
-  resumeLinking: async () => assert.fail('no link waits here'),
-  setLabel: async () => assert.fail('nothing has a name here'),
-  checkConnection: async () => assert.fail('nothing is linked here'),
-  removeConnection: async () => 'removed',
-  ...{ deleteUser: async () => false, findRemovalEffect: async () => 'ends' },
-  renewals: { guess: () => 'operator', find: async () => 'operator' },
-}
-
 interface Over extends Partial<PagesDoorOptions> {
   readonly passwords?: Passwords
 }
 
 /** For pages that these tests do not open. */
 const refuse = () => Promise.reject(new Error('not asked for here'))
+
+const ignore = () => undefined
 
 async function open(t: TestContext, { passwords = makePasswords(), ...over }: Over = {}) {
   const place = makeMigratedPlace()
@@ -82,12 +68,17 @@ async function open(t: TestContext, { passwords = makePasswords(), ...over }: Ov
     sealer: makeSealer([new Uint8Array(32)]),
   })
   const byMail = openByMail({ store, clock, windows, signUp: 'open' })
+  const report = { deletion: ignore, linking: ignore, failedLate: ignore, notListening: ignore }
+  const connections = makeConnections({
+    ...{ store, adapters: {}, clock, windows, report },
+    timeoutMs: 5000,
+  })
   const failures: unknown[] = []
   const failedRequests: (string | undefined)[] = []
   const fastify = Fastify({ exposeHeadRoutes: false })
   await fastify.register(pagesDoor, {
     store,
-    connections: noConnections,
+    connections,
     signIns,
     sessions: makeSessions({ store, clock }),
     linkingTargets: [],
