@@ -55,6 +55,7 @@ export function assembleAdminDoor(
       addOperatorPages(app, {
         adminToken: options.secrets.adminToken,
         clock,
+        readMetrics: options.metrics.read,
       }),
     ...(options.adminExtension === undefined
       ? {}

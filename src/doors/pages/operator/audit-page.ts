@@ -2,15 +2,10 @@
 import { foreignText, type Html, html } from '../html.ts'
 import { field } from '../layout.ts'
 import { table } from '../table.ts'
+import type { AdminRow } from './api.ts'
 import { renderUtc } from './frame-page.ts'
 
-export interface AuditLine {
-  readonly at: string
-  readonly actor: string
-  readonly action: string
-  readonly userId: string | null
-  readonly subject: string
-}
+type AuditLine = AdminRow<'/audit'>
 
 export function renderAudit(
   rows: readonly AuditLine[],

@@ -3,13 +3,10 @@ import { invitationsListed } from '#auth/sign-in/single-use.ts'
 import { foreignText, type Html, html } from '../html.ts'
 import { doneBox, field, hidden } from '../layout.ts'
 import { table } from '../table.ts'
+import type { AdminRow } from './api.ts'
 import { renderUtc } from './frame-page.ts'
 
-export interface OpenInvitation {
-  readonly email: string
-  readonly createdAt: string
-  readonly expiresAt: string
-}
+type OpenInvitation = AdminRow<'/invitations'>
 
 export interface InvitationsOptions {
   readonly invitations: readonly OpenInvitation[]

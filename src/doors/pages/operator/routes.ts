@@ -8,35 +8,29 @@ import type { Diagnosis } from '#doctor/finding.ts'
 import type { Secret } from '#kernel/secret.ts'
 import type { Clock } from '#kernel/time.ts'
 import { providerNames } from '#providers/all-facts.ts'
-import type { QueueSample } from '#telemetry/queue-samples.ts'
-import type { ProviderStanding } from '#usage/provider-states.ts'
+import type { Registry } from '#telemetry/registry.ts'
 import { readText } from '../../request-body.ts'
 import { addAssetRoutes, readAssets } from '../assets.ts'
 import { type Html, html } from '../html.ts'
 import { field } from '../layout.ts'
 import { type AdminAnswer, type AdminApi, makeAdminApi } from './api.ts'
-import { type AuditLine, renderAudit } from './audit-page.ts'
+import { renderAudit } from './audit-page.ts'
 import { renderDoctor } from './doctor-page.ts'
 import { renderFrame, renderProblem } from './frame-page.ts'
-import { type OpenInvitation, renderInvitations } from './invitations-page.ts'
-import { sumOf } from './metrics.ts'
+import { renderInvitations } from './invitations-page.ts'
 import { makeOperatorSessions, type OperatorSessions } from './session.ts'
-import {
-  type ConnectionSeen,
-  type EndpointSeen,
-  renderUser,
-  renderUsers,
-  type UserSeen,
-  type UserShown,
-} from './users-page.ts'
+import { renderUser, renderUsers } from './users-page.ts'
 import { renderProviders, renderQueues } from './work-page.ts'
 
 export interface OperatorPagesOptions {
   readonly adminToken: Secret<string>
   readonly clock: Clock
+  /** The metrics of this process. */
+  readonly readMetrics: Registry['read']
 }
 
 interface Context {
+  readonly readMetrics: Registry['read']
   readonly api: AdminApi
   readonly sessions: OperatorSessions
   show(turn: Turn, title: string, body: Html): Promise<FastifyReply>
@@ -70,7 +64,7 @@ export function addOperatorPages(app: FastifyInstance, options: OperatorPagesOpt
       async (request: FastifyRequest) => new URLSearchParams(await readText(request.raw)),
     )
     const context: Context = {
-      ...{ api, sessions },
+      ...{ api, sessions, readMetrics: options.readMetrics },
       show: async ({ request, reply, session }, title, body) => {
         const [path = '/'] = request.url.split('?', 1)
         const formToken = session === null ? null : sessions.formToken(session)
@@ -179,8 +173,11 @@ function addAct(scope: FastifyInstance, context: Shown, path: string, handle: Ha
 }
 
 const text = (value: unknown): string => (typeof value === 'string' ? value.slice(0, 500) : '')
-const paramOf = ({ request }: Turn, name: string): string =>
-  text((request.params as Readonly<Record<string, unknown>>)[name])
+const userOf = ({ request }: Turn): string => text((request.params as { user?: unknown }).user)
+
+/** None where they were refused. */
+const rowsOf = <Row>(told: AdminAnswer<{ readonly data: readonly Row[] }>): readonly Row[] =>
+  told.kind === 'told' ? told.body.data : []
 
 /** Shows what was told, or why nothing was. */
 async function showTold<Body>(
@@ -203,14 +200,9 @@ async function showTold<Body>(
 
 function addDoctor(scope: FastifyInstance, context: Context): void {
   addShow(scope, context, '/', async (turn) => {
-    const told = await context.api.ask<Diagnosis>('GET', '/doctor')
+    const told = await context.api.ask('GET', '/doctor')
     return showTold(context, turn, { title: 'Doctor', told, render: renderDoctor })
   })
-}
-
-interface List<Row> {
-  readonly data: readonly Row[]
-  readonly next: string | null
 }
 
 const peopleShown = 100
@@ -219,39 +211,33 @@ function addPeople(scope: FastifyInstance, context: Context): void {
   const { api } = context
   addShow(scope, context, '/people', async (turn) => {
     const cursor = text(turn.query.cursor)
-    const page = new URLSearchParams({
-      limit: `${peopleShown}`,
-      ...(cursor === '' ? {} : { cursor }),
+    const query = { limit: `${peopleShown}`, ...(cursor === '' ? {} : { cursor }) }
+    const told = await api.ask('GET', '/users', { query })
+    return showTold(context, turn, {
+      ...{ title: 'People', told },
+      render: ({ data, next }) => renderUsers(data, next),
     })
-    const told = await api.ask<List<UserSeen>>('GET', `/users?${page}`)
-    const render = ({ data, next }: List<UserSeen>) => renderUsers(data, next)
-    return showTold(context, turn, { title: 'People', told, render })
   })
 
   const showPerson = async (turn: SignedInTurn, done: string | null) => {
-    const path = `/users/${encodeURIComponent(paramOf(turn, 'user'))}`
-    const person = await api.ask<UserShown>('GET', path)
-    const list = async <Row>(what: string) => {
-      const told = await api.ask<{ readonly data: readonly Row[] }>('GET', `${path}/${what}`)
-      return told.kind === 'told' ? told.body.data : []
-    }
+    const given = { values: { user: userOf(turn) } }
+    const told = await api.ask('GET', '/users/{user}', given)
     const [connections, endpoints, sessions] = await Promise.all([
-      list<ConnectionSeen>('connections'),
-      list<EndpointSeen>('webhooks'),
-      list('sessions'),
+      api.ask('GET', '/users/{user}/connections', given).then(rowsOf),
+      api.ask('GET', '/users/{user}/webhooks', given).then(rowsOf),
+      api.ask('GET', '/users/{user}/sessions', given).then(rowsOf),
     ])
     const { formToken } = turn
     const rest = { connections, endpoints, sessions: sessions.length, formToken, done }
     return showTold(context, turn, {
-      title: 'Person',
-      told: person,
+      ...{ title: 'Person', told },
       render: (body) => renderUser({ person: body, ...rest }),
     })
   }
   addShow(scope, context, '/people/:user', (turn) => showPerson(turn, null))
   addAct(scope, context, '/people/:user/remind', async (turn) => {
-    const path = `/users/${encodeURIComponent(paramOf(turn, 'user'))}/reminder`
-    const told = await api.ask<{ broken: number; mailed: number }>('POST', path)
+    const values = { user: userOf(turn) }
+    const told = await api.ask('POST', '/users/{user}/reminder', { values })
     if (told.kind === 'refused') {
       turn.reply.code(told.status)
       return showPerson(turn, `Nobody was asked: ${told.message}`)
@@ -276,7 +262,7 @@ function addInvitations(scope: FastifyInstance, context: Context): void {
       readonly problem?: string
     } = {},
   ) => {
-    const told = await api.ask<{ readonly data: readonly OpenInvitation[] }>('GET', '/invitations')
+    const told = await api.ask('GET', '/invitations')
     const { done = null, made = null, email = '', problem = null } = shown
     return showTold(context, turn, {
       title: 'Invitations',
@@ -290,14 +276,14 @@ function addInvitations(scope: FastifyInstance, context: Context): void {
   addShow(scope, context, '/invitations', (turn) => showList(turn))
   addAct(scope, context, '/invitations', async (turn) => {
     const email = turn.form.get('email') ?? ''
-    const told = await api.ask<{ email: string; url: string }>('POST', '/invitations', { email })
+    const told = await api.ask('POST', '/invitations', { body: { email } })
     if (told.kind === 'told') return showList(turn, { made: told.body })
     turn.reply.code(told.status)
     return showList(turn, { email, problem: told.message })
   })
   addAct(scope, context, '/invitations/withdraw', async (turn) => {
     const email = turn.form.get('email') ?? ''
-    const told = await api.ask('DELETE', `/invitations/${encodeURIComponent(email)}`)
+    const told = await api.ask('DELETE', '/invitations/{email}', { values: { email } })
     return showList(turn, {
       done: told.kind === 'told' ? `The invitation of ${email} is withdrawn.` : told.message,
     })
@@ -306,32 +292,42 @@ function addInvitations(scope: FastifyInstance, context: Context): void {
 
 function addProviders(scope: FastifyInstance, context: Context): void {
   addShow(scope, context, '/providers', async (turn) => {
-    const [doctor, told, metrics] = await Promise.all([
-      context.api.ask<Diagnosis>('GET', '/doctor'),
-      context.api.ask<Pick<List<ProviderStanding>, 'data'>>('GET', '/providers'),
-      context.api.metrics(),
+    const [doctor, told] = await Promise.all([
+      context.api.ask('GET', '/doctor'),
+      context.api.ask('GET', '/providers'),
     ])
     const checks = doctor.kind === 'told' ? doctor.body.checks : []
-    const render = ({ data }: Pick<List<ProviderStanding>, 'data'>) =>
-      renderProviders(
-        providerNames.map((provider) => ({
-          standing: data.find((one) => one.provider === provider) ?? null,
-          ...toRow(provider, checks, metrics),
-        })),
-      )
-    return showTold(context, turn, { title: 'Providers', told, render })
+    const metrics = context.readMetrics()
+    return showTold(context, turn, {
+      ...{ title: 'Providers', told },
+      render: ({ data }) =>
+        renderProviders(
+          providerNames.map((provider) => ({
+            standing: data.find((one) => one.provider === provider) ?? null,
+            ...toRow(provider, checks, metrics),
+          })),
+        ),
+    })
   })
 }
 
-function toRow(provider: Provider, checks: Diagnosis['checks'], metrics: string) {
-  const own = new RegExp(`provider="${provider}"`)
-  const count = (name: string, fits = own) => sumOf(metrics, `tributary_${name}`, fits) ?? 0
-  const failed = new RegExp(`provider="${provider}".*outcome="(?:5\\d\\d|429|error)"`)
+function toRow(
+  provider: Provider,
+  checks: Diagnosis['checks'],
+  metrics: ReturnType<Registry['read']>,
+) {
+  const count = (name: string, outcomes = /^/) =>
+    metrics
+      .flatMap((one) =>
+        one.type === 'counter' && one.name === `tributary_${name}` ? one.points : [],
+      )
+      .filter(({ labels }) => labels.provider === provider && outcomes.test(labels.outcome ?? ''))
+      .reduce((sum, { value }) => sum + value, 0)
   return {
     provider,
     findings: checks.filter(({ name }) => name === `provider:${provider}`),
     exchanges: count('provider_exchanges_total'),
-    failures: count('provider_exchanges_total', failed),
+    failures: count('provider_exchanges_total', /^(?:5\d\d|429|error)$/),
     alerts: count('provider_alerts_total'),
   }
 }
@@ -341,13 +337,15 @@ const queueFindings = ['syncs', 'deliveries', 'mail', 'leases', 'deletions', 'ev
 function addQueues(scope: FastifyInstance, context: Context): void {
   addShow(scope, context, '/queues', async (turn) => {
     const [doctor, told] = await Promise.all([
-      context.api.ask<Diagnosis>('GET', '/doctor'),
-      context.api.ask<Pick<List<QueueSample>, 'data'>>('GET', '/queues'),
+      context.api.ask('GET', '/doctor'),
+      context.api.ask('GET', '/queues'),
     ])
     const checks = doctor.kind === 'told' ? doctor.body.checks : []
     const findings = checks.filter(({ name }) => queueFindings.includes(name))
-    const render = ({ data }: Pick<List<QueueSample>, 'data'>) => renderQueues(findings, data)
-    return showTold(context, turn, { title: 'Queues', told, render })
+    return showTold(context, turn, {
+      ...{ title: 'Queues', told },
+      render: ({ data }) => renderQueues(findings, data),
+    })
   })
 }
 
@@ -355,16 +353,18 @@ const auditShown = 100
 
 function addAudit(scope: FastifyInstance, context: Context): void {
   addShow(scope, context, '/audit', async (turn) => {
-    const [user, action, cursor] = [turn.query.user, turn.query.action, turn.query.cursor].map(text)
-    const page = new URLSearchParams({
+    const [user, action] = [text(turn.query.user), text(turn.query.action)]
+    const cursor = text(turn.query.cursor)
+    const query = {
       limit: `${auditShown}`,
-      ...(user === '' || user === undefined ? {} : { user }),
-      ...(action === '' || action === undefined ? {} : { action }),
-      ...(cursor === '' || cursor === undefined ? {} : { cursor }),
+      ...(user === '' ? {} : { user }),
+      ...(action === '' ? {} : { action }),
+      ...(cursor === '' ? {} : { cursor }),
+    }
+    const told = await context.api.ask('GET', '/audit', { query })
+    return showTold(context, turn, {
+      ...{ title: 'Audit', told },
+      render: ({ data, next }) => renderAudit(data, { user, action, next }),
     })
-    const told = await context.api.ask<List<AuditLine>>('GET', `/audit?${page}`)
-    const render = ({ data, next }: List<AuditLine>) =>
-      renderAudit(data, { user: user ?? '', action: action ?? '', next })
-    return showTold(context, turn, { title: 'Audit', told, render })
   })
 }

@@ -1,54 +1,24 @@
 /** All users, and one, for operators: nothing of money, and no names of accounts. Rendering only. */
-import type { Provider } from '#contract/resources.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import { foreignText, type Html, html } from '../html.ts'
 import { doneBox, hidden } from '../layout.ts'
 import { table } from '../table.ts'
+import type { AdminReply, AdminRow } from './api.ts'
 import { highlight, renderUtc } from './frame-page.ts'
 
-export interface UserSeen {
-  readonly id: string
-  readonly email: string
-  readonly name: string | null
-  readonly plan: string
-  readonly status: string
-  readonly createdAt: string
-  readonly emailConfirmedAt: string | null
-  readonly lastSeenAt: string | null
-  readonly hasSecondFactor: boolean
-  readonly connections: { readonly active: number; readonly broken: number }
-}
+type Listed = AdminRow<'/users'>
+type Details = AdminReply<'GET', '/users/{user}'>
+type Connection = AdminRow<'/users/{user}/connections'>
+type Endpoint = AdminRow<'/users/{user}/webhooks'>
 
-export interface UserShown extends UserSeen {
-  readonly hasPassword: boolean
-  readonly secondFactors: readonly ('app' | 'passkey')[]
-  readonly passkeys: number
-}
-
-export interface ConnectionSeen {
-  readonly id: string
-  readonly provider: Provider
-  readonly institutionName: string
-  readonly status: string
-  readonly lastSuccessAt: string | null
-  readonly lastErrorAt: string | null
-  readonly lastErrorCode: string | null
-}
-
-export interface EndpointSeen {
-  readonly id: string
-  readonly health: string
-  readonly failures: number
-}
-
-export function renderUsers(people: readonly UserSeen[], next: string | null): Html {
+export function renderUsers(people: readonly Listed[], next: string | null): Html {
   return html`<h1>People</h1>
 ${people.length === 0 ? html`<p>Nobody has an account yet.</p>` : renderUserTable(people)}
 ${next !== null && html`<p><a href="/people?cursor=${next}">More</a></p>`}`
 }
 
-function renderUserTable(people: readonly UserSeen[]): Html {
-  return table<UserSeen>(
+function renderUserTable(people: readonly Listed[]): Html {
+  return table<Listed>(
     'People',
     [
       {
@@ -73,7 +43,7 @@ function renderUserTable(people: readonly UserSeen[]): Html {
 }
 
 /** How they prove who they are, in words. */
-function describeSignIn({ hasPassword, secondFactors, passkeys }: UserShown): string {
+function describeSignIn({ hasPassword, secondFactors, passkeys }: Details): string {
   if (!hasPassword) return 'not at all: no password is set'
   const words = {
     app: 'codes of an app',
@@ -84,9 +54,9 @@ function describeSignIn({ hasPassword, secondFactors, passkeys }: UserShown): st
 }
 
 export interface UserOptions {
-  readonly person: UserShown
-  readonly connections: readonly ConnectionSeen[]
-  readonly endpoints: readonly EndpointSeen[]
+  readonly person: Details
+  readonly connections: readonly Connection[]
+  readonly endpoints: readonly Endpoint[]
   readonly sessions: number
   readonly formToken: string
   readonly done: string | null
@@ -109,7 +79,7 @@ ${doneBox(done)}
 ${
   connections.length === 0
     ? html`<p>There are none.</p>`
-    : table<ConnectionSeen>(
+    : table<Connection>(
         'Connections',
         [
           {
@@ -136,7 +106,7 @@ ${
 ${
   endpoints.length === 0
     ? html`<p>There are none.</p>`
-    : table<EndpointSeen>(
+    : table<Endpoint>(
         'Endpoints',
         [
           { name: 'Endpoint', show: ({ id }) => html`<code>${id}</code>` },
