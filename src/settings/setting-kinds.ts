@@ -97,7 +97,7 @@ export function text<Fallback extends string | null>(
   }
 }
 
-/** A value in quotes that nobody took away, as `docker run --env-file` leaves them. */
+/** A value still in quotes, as `docker run --env-file` leaves them. */
 const quoted = /^(["']).*\1$/s
 
 /** A directory; the path may contain spaces and characters of any script. */
@@ -267,8 +267,9 @@ function parseWebUrl(given: string): string | undefined {
   return (url.origin + url.pathname).replace(/\/+$/, '')
 }
 
-/** A name or address to listen on. */
-export function host(fallback: string, meaning: string): Setting<string> {
+/** A name or address to listen on; loopback unless it is set. */
+export function host(meaning: string): Setting<string> {
+  const fallback = '127.0.0.1'
   return {
     fallback,
     defaultText: fallback,

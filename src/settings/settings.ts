@@ -64,7 +64,6 @@ const rate = (perMinute: number, of: string) =>
 export const chapters = {
   Listeners: {
     HOST: read.host(
-      '127.0.0.1',
       'Public listener: REST, MCP, OAuth, pages. On a non-loopback host `BASE_URL` must be set.',
     ),
     PORT: read.integer(3000, anyPort, 'Port of the public listener; `0`: any free one.'),
@@ -81,7 +80,6 @@ export const chapters = {
       defaultText: '`BASE_URL`',
     }),
     ADMIN_HOST: read.host(
-      '127.0.0.1',
       'Admin listener: admin API, `/healthz`, `/readyz`, `/metrics`. Keep it off the public network.',
     ),
     ADMIN_PORT: read.integer(3001, anyPort, 'Port of the admin listener; `0`: any free one.'),
