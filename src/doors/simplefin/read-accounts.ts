@@ -163,7 +163,7 @@ interface Group extends ReadAccountsOptions {
 }
 
 async function readBank(group: Group): Promise<AccountReading[]> {
-  const { ask, connection, own, days, problems } = group
+  const { connection, own, days, problems } = group
   const balances = await listBalances(group)
   const readings: AccountReading[] = []
   for (const account of own) {
@@ -176,7 +176,7 @@ async function readBank(group: Group): Promise<AccountReading[]> {
     }
     // The account's own may have been taken for granted until a balance was read.
     const shown = balance?.currency ?? account.currency
-    const rows = days === null ? [] : await readRows(group, { ask, account, days, shown })
+    const rows = days === null ? [] : await readRows(group, { account, days, shown })
     readings.push({
       account: { ...account, currency: shown },
       connection,
@@ -189,13 +189,13 @@ async function readBank(group: Group): Promise<AccountReading[]> {
 }
 
 async function listBalances(group: Group): Promise<ReadonlyMap<string, Balance>> {
-  const { ask, connection, all } = group
+  const { ask, all } = group
   // Always all accounts of the connection, in one order: every poll is the same, and one answer serves them.
   const ids = all.map(({ id }) => id).toSorted()
   const balances = new Map<string, Balance>()
   for (let from = 0; from < ids.length; from += 100) {
     const accountIds = ids.slice(from, from + 100).join(',')
-    const found = await attempt(group, connection, () =>
+    const found = await attempt(group, () =>
       ask<{ data: Balance[] }>(operations.listBalances, { accountIds }),
     )
     for (const balance of found?.data ?? []) balances.set(balance.accountId, balance)
@@ -204,7 +204,6 @@ async function listBalances(group: Group): Promise<ReadonlyMap<string, Balance>>
 }
 
 interface RowsToRead {
-  readonly ask: Ask
   readonly account: Account
   readonly days: DaysToRead
   /** The currency that the account is shown in. */
@@ -214,7 +213,7 @@ interface RowsToRead {
 /** Every window of the account, as far as time and bounds allow. */
 async function readRows(
   group: Group,
-  { ask, account, days, shown }: RowsToRead,
+  { account, days, shown }: RowsToRead,
 ): Promise<readonly DayText[]> {
   const rows: DayText[] = []
   let count = 0
@@ -231,8 +230,8 @@ async function readRows(
     if (count >= maxRows) cut(`it has more than ${maxRows} rows, so ask for a shorter time`)
     if (group.late.aborted || count >= maxRows) return rows
     const asked = { ...query, limit: `${windowLimit}`, offset: `${offset}` }
-    const found = await attempt(group, group.connection, () =>
-      ask(operations.listTransactions, asked, (answer) =>
+    const found = await attempt(group, () =>
+      group.ask(operations.listTransactions, asked, (answer) =>
         group.toRowTexts(answer, { stored: account.currency, shown }),
       ),
     )
@@ -261,7 +260,7 @@ const maxEmptyWindows = 20
 async function readBroker(group: Group): Promise<AccountReading[]> {
   const { ask, connection, own, problems } = group
   const ids = own.map(({ id }) => id)
-  const found = await attempt(group, connection, () =>
+  const found = await attempt(group, () =>
     readHoldingsByAccount(ids, async (accountId) => {
       const query = { connectionId: connection.id, accountId }
       return (await ask<{ data: Holding[] }>(operations.listHoldings, query)).data
@@ -308,8 +307,7 @@ function toAccountProblem(account: Account, error: unknown): RawProblem {
 
 /** Null: it failed, and the problem is noted. Plans without brokerage do not see those accounts at all. */
 async function attempt<Found>(
-  { problems, late }: Group,
-  { id }: Connection,
+  { problems, late, connection: { id } }: Group,
   read: () => Promise<Found>,
 ): Promise<Found | null> {
   try {
@@ -317,13 +315,9 @@ async function attempt<Found>(
   } catch (error) {
     const cause = error instanceof GateError ? error.cause : error
     if (cause instanceof ClientDisconnected) throw cause
-    if (late.aborted) {
-      problems.push({ kind: 'unavailable', connectionId: id })
-      return null
-    }
     const { status, code } = cause instanceof ApiError ? cause : toApiError(cause)
-    if (code === 'professional_required') return null
-    if (status === 500) throw error
+    if (!late.aborted && code === 'professional_required') return null
+    if (!late.aborted && status === 500) throw error
     problems.push({ kind: 'unavailable', connectionId: id })
     return null
   }
