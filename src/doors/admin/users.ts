@@ -5,7 +5,7 @@
 import { effectivePlan } from '#auth/plans.ts'
 import { byOperator } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
-import type { UserId } from '#kernel/ids.ts'
+import { parseUuid, type UserId } from '#kernel/ids.ts'
 import { toIso, toIsoOrNull } from '#kernel/time.ts'
 import type { UserRow, UserStandingRow } from '#store/ports/users.ts'
 import type { AdminHandlers } from './handler.ts'
@@ -37,8 +37,8 @@ export function makeUserHandlers(options: AdminDoorOptions): AdminHandlers<keyof
       return { id, email, timezone, plan: planOf(user).plan }
     },
     async listUsers({ query: { limit, cursor } }) {
-      const after =
-        cursor === undefined ? null : { createdAt: cursor.order, id: cursor.id as UserId }
+      const id = parseUuid<UserId>(cursor?.id ?? '')
+      const after = cursor === undefined || id === null ? null : { createdAt: cursor.order, id }
       const rows = await store.users.listPage({ after, limit: limit + 1 })
       const place = ({ createdAt, id }: UserRow) => ({ order: createdAt, id })
       const standings = await store.users.listStandings(rows.slice(0, limit).map(({ id }) => id))

@@ -4,12 +4,7 @@
  */
 import { apiError } from '#contract/errors.ts'
 import type { Trade, Transaction } from '#contract/resources.ts'
-import {
-  type ExportedRow,
-  type Exporter,
-  type ExportFormat,
-  UnfitRowError,
-} from '#exports/exporter.ts'
+import { type Exporter, type ExportFormat, UnfitRowError } from '#exports/exporter.ts'
 import { makeExporter } from '#exports/make-exporter.ts'
 import { toAccount } from '#resources/list-accounts.ts'
 import type { AccountRow } from '#store/ports/accounts.ts'
@@ -65,14 +60,12 @@ export async function makeFile(
   }
   const made = makeExporter(format, category, subject, csv)
   if (made === null) return null
-  const rows = await readAll(reads, account, wanted)
-  const chosen =
-    category === 'banking'
-      ? chooseTransactions(rows as readonly Transaction[], filter)
-      : chooseTrades(rows as readonly Trade[], filter)
-  const exporter = made.exporter as Exporter<ExportedRow>
+  const write = <Row>(exporter: Exporter<Row>, rows: readonly Row[]) =>
+    `${exporter.begin()}${exporter.add(rows)}${exporter.end(balance)}`
   try {
-    return `${exporter.begin()}${exporter.add(chosen)}${exporter.end(balance)}`
+    return made.category === 'banking'
+      ? write(made.exporter, chooseTransactions(await readAll(reads, account, wanted), filter))
+      : write(made.exporter, chooseTrades(await readAll(reads, account, wanted), filter))
   } catch (error) {
     if (!(error instanceof UnfitRowError)) throw error
     throw apiError('invalid_params', { message: error.message, cause: error })
@@ -80,19 +73,15 @@ export async function makeFile(
 }
 
 /** Window after window, as programs read them. */
-async function readAll(
+async function readAll<Row extends Transaction | Trade>(
   reads: OwnReads,
   account: AccountRow,
   { category, from, to }: FileWanted,
-): Promise<readonly ExportedRow[]> {
-  const rows: ExportedRow[] = []
+): Promise<readonly Row[]> {
+  const rows: Row[] = []
   for (let offset = 0, empty = 0; ; ) {
     const asked = toRowsAsked(account, category, { from, to, offset, limit })
-    const { data, pagination } = await readOwnRows<ExportedRow>(
-      reads,
-      asked,
-      offset === 0 && empty === 0,
-    )
+    const { data, pagination } = await readOwnRows<Row>(reads, asked, offset === 0 && empty === 0)
     rows.push(...data)
     if (!pagination.hasMore) return rows
     empty = data.length === 0 ? empty + 1 : 0
