@@ -1,10 +1,15 @@
-/** The input of page requests (form fields, the path to continue to), and the redirect to the sign-in. */
+/** The input of page requests (form, query, the path to continue to), and the redirect to the sign-in. */
 import type { FastifyReply, FastifyRequest } from 'fastify'
 
 /** The fields of a posted form; empty when the body is something else. */
 export function formOf(request: FastifyRequest): URLSearchParams {
   return request.body instanceof URLSearchParams ? request.body : new URLSearchParams()
 }
+
+export type Query = Readonly<Record<string, unknown>>
+
+/** The parameters of the query; one that was given twice is an array. */
+export const queryOf = ({ query }: FastifyRequest): Query => ({ ...(query as object) })
 
 /**
  * A path on this server, or `/`: anything that a browser could read as another host (`//`, `/\`, a scheme,

@@ -1,4 +1,5 @@
 /** Pages that look again by themselves while a provider is asked: every few seconds, for a while. */
+import { queryOf } from './forms.ts'
 import type { SignedInRequest } from './signed-in.ts'
 
 /** Two minutes in all: longer than the requests of one action take. */
@@ -10,14 +11,10 @@ export function lookAgain(
   { request, reply }: Pick<SignedInRequest, 'request' | 'reply'>,
   address: string,
 ): boolean {
-  const looks = readLooks(request.query)
+  const { look } = queryOf(request)
+  const looks = typeof look === 'string' && /^\d{1,3}$/.test(look) ? Number(look) : 0
   if (looks >= maxLooks) return false
   const separator = address.includes('?') ? '&' : '?'
   reply.header('refresh', `${lookSeconds}; url=${address}${separator}look=${looks + 1}`)
   return true
-}
-
-function readLooks(query: unknown): number {
-  const { look: given }: Readonly<Record<string, unknown>> = { ...(query as object) }
-  return typeof given === 'string' && /^\d{1,3}$/.test(given) ? Number(given) : 0
 }

@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { parseUuid, type UserId } from '#kernel/ids.ts'
 import type { PagesContext } from '../context.ts'
+import { queryOf } from '../forms.ts'
 import { readActivity } from '../settings/own-data.ts'
 import { addPage, zoneOf } from '../signed-in.ts'
 import { writeActivity } from './activity-file.ts'
@@ -44,15 +45,15 @@ export function addActivityRoutes(scope: FastifyInstance, context: PagesContext)
 }
 
 /** What is looked for (`?about=`); null: everything. */
-function readAbout({ query }: FastifyRequest): ActivityKind | null {
-  const { about }: Readonly<Record<string, unknown>> = { ...(query as object) }
+function readAbout(request: FastifyRequest): ActivityKind | null {
+  const { about } = queryOf(request)
   const kinds = Object.keys(activityKinds) as ActivityKind[]
   return kinds.find((kind) => kind === about) ?? null
 }
 
 /** Where the previous page ended (`?before=`); null: the first page, also for what is no place. */
-function readPlace({ query }: FastifyRequest): { at: number; id: string } | null {
-  const { before }: Readonly<Record<string, unknown>> = { ...(query as object) }
+function readPlace(request: FastifyRequest): { at: number; id: string } | null {
+  const { before } = queryOf(request)
   const text = typeof before === 'string' ? before : ''
   const [, at = '', uuid = ''] = /^(\d{1,15})\.([0-9a-f-]{36})$/.exec(text) ?? []
   const id = parseUuid(uuid)

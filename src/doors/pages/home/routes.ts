@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import { readOverview, readRunDays, sortByNeed } from '#connections/overview.ts'
 import type { PagesContext } from '../context.ts'
+import { queryOf } from '../forms.ts'
 import { zoneOf } from '../signed-in.ts'
 import { isSignedIn, type SignedIn } from '../visit.ts'
 import { readFirstSteps } from '../welcome/first-steps.ts'
@@ -21,7 +22,7 @@ export function addHomeRoutes(scope: FastifyInstance, context: PagesContext): vo
       const body = renderSignedOutHome({ signUpIsOpen: signIns.signUpIsOpen })
       return context.show(reply, visit, { title: 'Start', body })
     }
-    const { q }: Readonly<Record<string, unknown>> = { ...(request.query as object) }
+    const { q } = queryOf(request)
     const search = typeof q === 'string' ? q.trim().slice(0, maxSearch) : ''
     const body = renderHome(await readHome(context, visit, search))
     return context.show(reply, visit, {

@@ -42,9 +42,8 @@ function addReturn(
   scope.get(path, { exposeHeadRoute: false }, async (request, reply) => {
     const visit = await context.visits.begin(request, reply)
     if (!isSignedIn(visit)) return toSignIn(reply, request.url)
-    const params: Readonly<Record<string, unknown>> = { ...(request.params as object) }
     const query = URL.parse(request.url, 'http://localhost')?.searchParams ?? new URLSearchParams()
-    const state = typeof params.state === 'string' ? params.state : (query.get('state') ?? '')
+    const { state = query.get('state') ?? '' } = request.params as { readonly state?: string }
     const turn = { visit, request, reply, part: () => '' }
     const places = { signIn: listPath, list: listPath }
     return finish(context, turn, { provider, state, query }).catch((error: unknown) =>

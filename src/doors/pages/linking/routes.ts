@@ -3,6 +3,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import type { LinkingWay } from '#connections/connections.ts'
 import { ApiError } from '#contract/errors.ts'
 import type { PagesContext } from '../context.ts'
+import { queryOf } from '../forms.ts'
 import {
   addForm,
   addPage,
@@ -31,9 +32,8 @@ const maxSearch = 100
 export function addLinkingRoutes(scope: FastifyInstance, context: PagesContext): void {
   addPage(scope, context, { path: newPath }, async (turn) => {
     const { request, reply, visit } = turn
-    const asked: Readonly<Record<string, unknown>> = { ...(request.query as object) }
-    const provider = asked.provider ?? readKept(context, turn)?.get('provider') ?? undefined
-    const { q, country } = asked
+    const { provider: asked, q, country } = queryOf(request)
+    const provider = asked ?? readKept(context, turn)?.get('provider') ?? undefined
     const ways = context.connections.linkingWays
     if (provider === undefined) {
       const country = guessCountry(request.headers['accept-language'], visit.user.timezone)

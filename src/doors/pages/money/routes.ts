@@ -12,6 +12,7 @@ import type { AccountRow } from '#store/ports/accounts.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import { nameOf } from '../connections/facts.ts'
 import type { PagesContext } from '../context.ts'
+import { queryOf } from '../forms.ts'
 import { renderNotice } from '../notices.ts'
 import { addPage, type SignedInRequest, zoneOf } from '../signed-in.ts'
 import { renderMoneyView } from './account-page.ts'
@@ -47,7 +48,7 @@ function open({ openOwnReads }: PagesContext, turn: SignedInRequest): Promise<Ow
 
 async function showAll(context: PagesContext, turn: SignedInRequest): Promise<FastifyReply> {
   const { visit, request, reply } = turn
-  const filter = readRowFilter(request.query)
+  const filter = readRowFilter(queryOf(request))
   const accounts = sortAccounts(await context.store.accounts.list(visit.user.id))
   // By a press, or at once where the person has chosen so.
   const isWanted = filter.isShown || visit.user.showsBalances
@@ -80,7 +81,7 @@ async function showOne(context: PagesContext, turn: SignedInRequest): Promise<Fa
   const { visit, request, reply } = turn
   const account = await findAccount(context, turn)
   if (account === null) return showNone(context, turn)
-  const filter = readRowFilter(request.query)
+  const filter = readRowFilter(queryOf(request))
   const now = context.clock.now()
   const today = Temporal.Instant.fromEpochMilliseconds(now)
     .toZonedDateTimeISO(zoneOf(visit.user))
@@ -118,7 +119,7 @@ async function download(context: PagesContext, turn: SignedInRequest): Promise<F
   const account = await findAccount(context, turn)
   const { format, from, to } = readFileQuery(request)
   if (account === null || format === null) return showNone(context, turn)
-  const filter = readRowFilter(request.query)
+  const filter = readRowFilter(queryOf(request))
   const { category } = factsOf(account.provider)
   const now = context.clock.now()
   try {
@@ -140,8 +141,8 @@ async function download(context: PagesContext, turn: SignedInRequest): Promise<F
 }
 
 /** `from` and `to` are judged by the operation that reads them. */
-function readFileQuery({ query }: FastifyRequest) {
-  const given: Readonly<Record<string, unknown>> = { ...(query as object) }
+function readFileQuery(request: FastifyRequest) {
+  const given = queryOf(request)
   // An empty field of a form means no bound.
   const toBound = (value: unknown) => (value === undefined || value === '' ? null : String(value))
   const format = exportFormats.find((one): one is ExportFormat => one === given.format) ?? null

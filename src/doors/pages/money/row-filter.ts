@@ -2,6 +2,7 @@
 import { isCategoryKey } from '#contract/categories.ts'
 import type { Trade, Transaction } from '#contract/resources.ts'
 import { isNegative } from '#kernel/decimal.ts'
+import type { Query } from '../forms.ts'
 import { toQueryText } from './own-reads.ts'
 
 export interface RowFilter {
@@ -20,8 +21,7 @@ export interface RowFilter {
 
 export const spans = ['3', '6', '12'] as const
 
-export function readRowFilter(query: unknown): RowFilter {
-  const given: Readonly<Record<string, unknown>> = { ...(query as object) }
+export function readRowFilter(given: Query): RowFilter {
   const text = (name: string) => {
     const value = given[name]
     return typeof value === 'string' ? value.trim().slice(0, 200) : ''

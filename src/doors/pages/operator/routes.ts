@@ -11,6 +11,7 @@ import { providerNames } from '#providers/all-facts.ts'
 import type { Registry } from '#telemetry/registry.ts'
 import { readText } from '../../request-body.ts'
 import { addAssetRoutes, readAssets } from '../assets.ts'
+import { formOf, type Query, queryOf } from '../forms.ts'
 import { type Html, html } from '../html.ts'
 import { field } from '../layout.ts'
 import { type AdminAnswer, type AdminApi, makeAdminApi } from './api.ts'
@@ -46,7 +47,7 @@ interface Turn {
 interface SignedInTurn extends Turn {
   readonly session: string
   readonly formToken: string
-  readonly query: Readonly<Record<string, unknown>>
+  readonly query: Query
   readonly form: URLSearchParams
 }
 
@@ -122,9 +123,6 @@ function addSignIn(scope: FastifyInstance, { api, sessions, show }: Context): vo
   })
 }
 
-const formOf = ({ body }: FastifyRequest): URLSearchParams =>
-  body instanceof URLSearchParams ? body : new URLSearchParams()
-
 type Shown = Pick<Context, 'api' | 'sessions' | 'show'>
 
 function toTurn(
@@ -134,9 +132,9 @@ function toTurn(
 ): SignedInTurn | null {
   const session = sessions.read(request)
   if (session === null) return null
-  const query = { ...(request.query as object) }
   return {
-    ...{ request, reply, session, query },
+    ...{ request, reply, session },
+    query: queryOf(request),
     formToken: sessions.formToken(session),
     form: formOf(request),
   }

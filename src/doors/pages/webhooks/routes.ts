@@ -7,6 +7,7 @@ import type { DeliveryRow } from '#store/ports/deliveries.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
 import type { PagesContext } from '../context.ts'
 import { rememberDone } from '../done-notes.ts'
+import { type Query, queryOf } from '../forms.ts'
 import { lookAgain } from '../looking.ts'
 import {
   addForm,
@@ -139,10 +140,11 @@ async function showEndpoint(
   const { store, clock } = context
   const { request, reply, visit } = turn
   const [zone, now] = [zoneOf(visit.user), clock.now()]
-  const search = readSearch(request.query)
+  const query = queryOf(request)
+  const search = readSearch(query)
   const [rows, attempts, receivers] = await Promise.all([
     store.deliveries.list(endpoint.id, {
-      after: readPosition(request.query),
+      after: readPosition(query),
       limit: deliveriesShown + 1,
       ...(search.state === null ? {} : { states: deliverySearches[search.state].states }),
       ...(search.from === '' ? {} : { since: startOf(search.from, zone) }),
@@ -175,7 +177,7 @@ async function showEndpoint(
     done,
     message,
     secret: shown === null ? null : shown.secret,
-    test: await findTest(context, request.query, endpoint),
+    test: await findTest(context, query, endpoint),
   })
   return context.show(reply, visit, { title: showUrl(endpoint), body })
 }
@@ -188,8 +190,7 @@ const isDay = (text: string): boolean =>
   /^(?:19[7-9]\d|2\d{3})-/.test(text) && parseDay(text) !== null
 
 /** What cannot be read is not searched for. */
-function readSearch(query: unknown): DeliverySearch {
-  const { state, from }: Readonly<Record<string, unknown>> = { ...(query as object) }
+function readSearch({ state, from }: Query): DeliverySearch {
   const states = Object.keys(deliverySearches) as (keyof typeof deliverySearches)[]
   return {
     state: states.find((one) => one === state) ?? null,
@@ -207,8 +208,7 @@ function toOlder(endpoint: EndpointRow, { state, from }: DeliverySearch, last: D
 }
 
 /** The place in the list after which deliveries are shown; null: from the newest. */
-function readPosition(query: unknown): number | null {
-  const { after }: Readonly<Record<string, unknown>> = { ...(query as object) }
+function readPosition({ after }: Query): number | null {
   return typeof after === 'string' && /^\d{1,15}$/.test(after) ? Number(after) : null
 }
 
@@ -275,7 +275,10 @@ function addSwitches(scope: FastifyInstance, context: PagesContext): void {
     addForm(scope, context, place, async (turn) => {
       const endpoint = await findOwn(context, turn)
       if (endpoint === null) return turn.reply.redirect(`${path}?done=gone`, 303)
-      return attempt(context, turn, { endpoint, done }, () => act(toBy(turn.visit), endpoint.id))
+      return attempt(context, turn, endpoint, async () => {
+        await act(toBy(turn.visit), endpoint.id)
+        return { done }
+      })
     })
   }
 }
@@ -286,37 +289,36 @@ function addTest(scope: FastifyInstance, context: PagesContext): void {
   addForm(scope, context, place, async (turn) => {
     const endpoint = await findOwn(context, turn)
     if (endpoint === null) return turn.reply.redirect(`${path}?done=gone`, 303)
-    const act = async () => {
+    return attempt(context, turn, endpoint, async () => {
       const { id } = await context.webhooks.testEndpoint(toBy(turn.visit), endpoint.id)
-      return { test: id }
-    }
-    return attempt(context, turn, { endpoint, done: 'tested' }, act)
+      return { done: 'tested', test: id }
+    })
   })
 }
 
 /** The delivery of a test event that was sent just now (`?test=`); null: none was. */
 async function findTest(
   { store }: PagesContext,
-  query: unknown,
+  { test }: Query,
   endpoint: EndpointRow,
 ): Promise<DeliveryRow | null> {
-  const { test }: Readonly<Record<string, unknown>> = { ...(query as object) }
   const id = typeof test === 'string' ? parseUuid<DeliveryId>(test) : null
   const row = id === null ? null : await store.deliveries.find(id)
   return row?.endpointId === endpoint.id ? row : null
 }
 
+type Done = { readonly done: keyof typeof endpointDone }
+
 /** Runs an action and leads back to the endpoint, which says what was done or why it was not. */
 async function attempt(
   context: PagesContext,
   turn: SignedInRequest,
-  { endpoint, done }: { readonly endpoint: EndpointRow; readonly done: keyof typeof endpointDone },
-  act: () => Promise<unknown>,
+  endpoint: EndpointRow,
+  act: () => Promise<Done | (Done & { readonly test: DeliveryId })>,
 ): Promise<FastifyReply> {
   try {
-    const { test }: { readonly test?: DeliveryId } = { ...((await act()) as object) }
-    const shown = test === undefined ? '' : `&test=${test}`
-    return turn.reply.redirect(`${pathOf(endpoint)}?done=${done}${shown}`, 303)
+    const query = new URLSearchParams(await act())
+    return turn.reply.redirect(`${pathOf(endpoint)}?${query}`, 303)
   } catch (error) {
     if (!isFormRefusal(error)) throw error
     turn.reply.code(error.status)
@@ -356,7 +358,9 @@ function addReplay(scope: FastifyInstance, context: PagesContext): void {
     const endpoint = await findOwn(context, turn)
     const id = parseUuid<DeliveryId>(turn.part('delivery'))
     if (endpoint === null || id === null) return turn.reply.redirect(`${path}?done=gone`, 303)
-    const act = () => context.webhooks.replayDelivery(toBy(turn.visit), id)
-    return attempt(context, turn, { endpoint, done: 'replayed' }, act)
+    return attempt(context, turn, endpoint, async () => {
+      await context.webhooks.replayDelivery(toBy(turn.visit), id)
+      return { done: 'replayed' }
+    })
   })
 }
