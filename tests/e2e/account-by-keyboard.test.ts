@@ -3,21 +3,12 @@
  * Space.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
-import { connectAgent, type PagesWorld, password, startPages } from '#tests/request/pages/world.ts'
-import { startBrowser, type TestBrowser } from '#tests/support/browser.ts'
+import { connectAgent, password, startPages } from '#tests/request/pages/world.ts'
+import { openInBrowser } from './stage.ts'
 
-let world: PagesWorld
-let browser: TestBrowser
-before(async () => {
-  world = await startPages()
-  browser = await startBrowser()
-})
-after(async () => {
-  await browser?.[Symbol.asyncDispose]()
-  await world?.close()
-})
+const { world, browser } = await openInBrowser(startPages)
 
 /** Presses Tab until the focus is there, and sees that it shows. */
 async function reach(page: Page, target: Locator): Promise<void> {

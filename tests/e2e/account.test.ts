@@ -3,23 +3,14 @@
  * the end of the account; with and without scripts, at three widths in both themes.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { type PagesWorld, type Person, password, startPages } from '#tests/request/pages/world.ts'
-import { startBrowser, type TestBrowser } from '#tests/support/browser.ts'
+import { type Person, password, startPages } from '#tests/request/pages/world.ts'
 import { assertFits } from '#tests/support/looks.ts'
 import { totpOf } from '#tests/support/totp.ts'
+import { openInBrowser } from './stage.ts'
 
-let world: PagesWorld
-let browser: TestBrowser
-before(async () => {
-  world = await startPages()
-  browser = await startBrowser()
-})
-after(async () => {
-  await browser?.[Symbol.asyncDispose]()
-  await world?.close()
-})
+const { world, browser } = await openInBrowser(startPages)
 
 const button = (page: Page, name: string | RegExp) =>
   page.getByRole('button', { name, exact: true })

@@ -3,35 +3,23 @@
  * scripts.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import type { ConnectionRow } from '#store/ports/connections.ts'
-import { type PagesWorld, type Person, password, startPages } from '#tests/request/pages/world.ts'
+import { password, startPages } from '#tests/request/pages/world.ts'
 import { plantBank } from '#tests/support/bank.ts'
-import { startBrowser, type TestBrowser } from '#tests/support/browser.ts'
 import { assertFits, everyLook, lookAt, readWidth } from '#tests/support/looks.ts'
-import type { ServiceUser } from '#tests/support/service.ts'
+import { openInBrowser } from './stage.ts'
 
-let world: PagesWorld
-let browser: TestBrowser
-let user: ServiceUser
-let person: Person
-let rows: readonly ConnectionRow[]
-
-before(async () => {
-  world = await startPages()
-  browser = await startBrowser()
-  person = await world.addPerson()
-  user = { ...(await world.service.createUser()), id: person.id }
-  rows = await world.service.link(user, 'healthy')
-  const institutionName = 'AnInstitutionWhoseNameIsOneVeryLongWord'.repeat(2)
-  const plan = { status: 'invalidated', institutionName, consentExpiresAt: 0 } as const
-  rows = [...rows, (await plantBank(world.service, user, plan)).connection]
-})
-after(async () => {
-  await browser?.[Symbol.asyncDispose]()
-  await world?.close()
-})
+const { world, browser } = await openInBrowser(startPages)
+const person = await world.addPerson()
+const user = { ...(await world.service.createUser()), id: person.id }
+const institutionName = 'AnInstitutionWhoseNameIsOneVeryLongWord'.repeat(2)
+const plan = { status: 'invalidated', institutionName, consentExpiresAt: 0 } as const
+const rows = [
+  ...(await world.service.link(user, 'healthy')),
+  (await plantBank(world.service, user, plan)).connection,
+]
 
 async function enter(page: Page): Promise<void> {
   await page.goto(`${world.service.baseUrl}/sign-in`)

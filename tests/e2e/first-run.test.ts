@@ -3,31 +3,17 @@
  * ask, see it counted; and the pages of usage, plan and agents at every width, without barriers.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { request } from 'undici'
-import {
-  connectAgent,
-  type PagesWorld,
-  type Person,
-  password,
-  startPages,
-} from '#tests/request/pages/world.ts'
-import { startBrowser, type TestBrowser } from '#tests/support/browser.ts'
+import { connectAgent, type Person, password, startPages } from '#tests/request/pages/world.ts'
 import { assertFits } from '#tests/support/looks.ts'
+import { openInBrowser } from './stage.ts'
 
-let world: PagesWorld
-let browser: TestBrowser
-
-before(async () => {
-  // The navigation has all its lines where plans are sold.
-  world = await startPages({ env: { DEFAULT_PLAN: 'developer' } })
-  browser = await startBrowser()
-})
-after(async () => {
-  await browser?.[Symbol.asyncDispose]()
-  await world?.close()
-})
+// The navigation has all its lines where plans are sold.
+const { world, browser } = await openInBrowser(() =>
+  startPages({ env: { DEFAULT_PLAN: 'developer' } }),
+)
 
 const button = (page: Page, name: string | RegExp) => page.getByRole('button', { name })
 

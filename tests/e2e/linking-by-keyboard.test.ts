@@ -3,23 +3,13 @@
  * alone, on a narrow screen, with and without scripts, and without barriers.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
-import { type PagesWorld, password, startPages } from '#tests/request/pages/world.ts'
-import { startBrowser, type TestBrowser } from '#tests/support/browser.ts'
+import { password, startPages } from '#tests/request/pages/world.ts'
 import { findBarriers } from '#tests/support/looks.ts'
+import { openInBrowser } from './stage.ts'
 
-let world: PagesWorld
-let browser: TestBrowser
-
-before(async () => {
-  world = await startPages()
-  browser = await startBrowser()
-})
-after(async () => {
-  await browser?.[Symbol.asyncDispose]()
-  await world?.close()
-})
+const { world, browser } = await openInBrowser(startPages)
 
 async function reach(page: Page, target: Locator): Promise<void> {
   for (let presses = 0; presses < 40; presses += 1) {

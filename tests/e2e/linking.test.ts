@@ -4,26 +4,16 @@
  * it runs.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { byOperator } from '#contract/actor.ts'
 import type { ConnectionId } from '#kernel/ids.ts'
-import { type PagesWorld, type Person, password, startPages } from '#tests/request/pages/world.ts'
-import { startBrowser, type TestBrowser } from '#tests/support/browser.ts'
+import { type Person, password, startPages } from '#tests/request/pages/world.ts'
+import { openInBrowser } from './stage.ts'
 
 const viewport = { width: 1024, height: 800 }
 
-let world: PagesWorld
-let browser: TestBrowser
-
-before(async () => {
-  world = await startPages()
-  browser = await startBrowser()
-})
-after(async () => {
-  await browser?.[Symbol.asyncDispose]()
-  await world?.close()
-})
+const { world, browser } = await openInBrowser(startPages)
 
 const rowsOf = ({ id }: Person) => world.service.app.store.connections.list(id)
 const accountsOf = ({ id }: Person) => world.service.app.store.accounts.list(id)

@@ -3,26 +3,17 @@
  * banner of an address that is not confirmed; with and without scripts, without barriers, wide and narrow.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { type MailedWorld, pathIn, startMailed } from '#tests/request/pages/mailed.ts'
-import { startBrowser, type TestBrowser, type Visit } from '#tests/support/browser.ts'
+import { pathIn, startMailed } from '#tests/request/pages/mailed.ts'
+import type { Visit } from '#tests/support/browser.ts'
 import { assertFits } from '#tests/support/looks.ts'
+import { openInBrowser } from './stage.ts'
 
 const password = 'correct horse battery'
 const newPassword = 'staple correct battery'
 
-let world: MailedWorld
-let browser: TestBrowser
-
-before(async () => {
-  world = await startMailed()
-  browser = await startBrowser()
-})
-after(async () => {
-  await browser?.[Symbol.asyncDispose]()
-  await world?.close()
-})
+const { world, browser } = await openInBrowser(startMailed)
 
 const button = (page: Page, name: string) => page.getByRole('button', { name })
 

@@ -1,26 +1,14 @@
 /** The operator's pages in a real browser: every width and theme, the keyboard alone, no other host. */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import type { Page } from 'playwright-core'
-import { startBrowser, type TestBrowser } from '#tests/support/browser.ts'
 import { assertFits, makeLooks } from '#tests/support/looks.ts'
-import { type Service, startService } from '#tests/support/service.ts'
+import { startService } from '#tests/support/service.ts'
+import { openInBrowser } from './stage.ts'
 
-let service: Service
-let browser: TestBrowser
-let userId: string
-
-before(async () => {
-  service = await startService()
-  browser = await startBrowser()
-  const user = await service.createUser({ plan: 'professional' })
-  await service.link(user, 'healthy')
-  userId = user.id
-})
-after(async () => {
-  await browser?.[Symbol.asyncDispose]()
-  await service?.close()
-})
+const { world: service, browser } = await openInBrowser(startService)
+const user = await service.createUser({ plan: 'professional' })
+await service.link(user, 'healthy')
 
 async function signIn(page: Page): Promise<void> {
   await page.goto(`${service.adminUrl}/sign-in`)
@@ -34,7 +22,7 @@ test("the operator's pages fit 360, 768 and 1280 px in light and dark, without b
   const { page, asked, complaints } = visit
   await signIn(page)
   for (const path of [
-    ...['/', '/people', `/people/${userId}`, '/invitations', '/providers', '/queues'],
+    ...['/', '/people', `/people/${user.id}`, '/invitations', '/providers', '/queues'],
     '/audit',
   ]) {
     await page.goto(service.adminUrl + path)

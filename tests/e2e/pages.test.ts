@@ -3,42 +3,32 @@
  * dark, without barriers, without scripts, and without asking anybody but this server.
  */
 import assert from 'node:assert/strict'
-import { createServer, type Server } from 'node:http'
+import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { after, before, test } from 'node:test'
+import { after, test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
 import {
   askForConsent,
   connectAgent,
-  type PagesWorld,
   type Person,
   password,
   startPages,
 } from '#tests/request/pages/world.ts'
-import { startBrowser, type TestBrowser, type Visit } from '#tests/support/browser.ts'
+import type { Visit } from '#tests/support/browser.ts'
 import { assertFits } from '#tests/support/looks.ts'
+import { openInBrowser } from './stage.ts'
 
 const wide = { width: 1280, height: 900 }
 const narrow = { width: 360, height: 740 }
 
-let world: PagesWorld
-let browser: TestBrowser
+const { world, browser } = await openInBrowser(startPages)
 /** Where an agent on the person's own machine waits for its code. */
-let agent: Server
-let redirect: string
-
-before(async () => {
-  world = await startPages()
-  browser = await startBrowser()
-  agent = createServer((_request, response) => response.end('The agent has its answer.'))
-  await new Promise<void>((resolve) => agent.listen(0, '127.0.0.1', resolve))
-  redirect = `http://127.0.0.1:${(agent.address() as AddressInfo).port}/callback`
-})
+const agent = createServer((_request, response) => response.end('The agent has its answer.'))
+await new Promise<void>((resolve) => agent.listen(0, '127.0.0.1', resolve))
+const redirect = `http://127.0.0.1:${(agent.address() as AddressInfo).port}/callback`
 after(async () => {
-  await browser?.[Symbol.asyncDispose]()
-  agent?.closeAllConnections()
-  await new Promise((resolve) => agent?.close(resolve))
-  await world?.close()
+  agent.closeAllConnections()
+  await new Promise((resolve) => agent.close(resolve))
 })
 
 /** Presses Tab until the focus is there, as a person without a mouse does. */

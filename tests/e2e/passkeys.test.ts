@@ -3,23 +3,14 @@
  * to sign in and in the second step, by keyboard, with and without a script; at three widths in both themes.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
+import { test } from 'node:test'
 import type { CDPSession, Page } from 'playwright-core'
 import { homeOf } from '#tests/request/pages/passkey-world.ts'
-import { type PagesWorld, type Person, password, startPages } from '#tests/request/pages/world.ts'
-import { startBrowser, type TestBrowser } from '#tests/support/browser.ts'
+import { type Person, password, startPages } from '#tests/request/pages/world.ts'
 import { assertFits } from '#tests/support/looks.ts'
+import { openInBrowser } from './stage.ts'
 
-let world: PagesWorld
-let browser: TestBrowser
-before(async () => {
-  world = await startPages()
-  browser = await startBrowser({ hosts: ['localhost'] })
-})
-after(async () => {
-  await browser?.[Symbol.asyncDispose]()
-  await world?.close()
-})
+const { world, browser } = await openInBrowser(startPages, { hosts: ['localhost'] })
 
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
 const heading = (page: Page, name: string) => page.getByRole('heading', { name, exact: true })

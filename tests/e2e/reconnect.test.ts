@@ -3,20 +3,11 @@
  * consent and its accounts new ids: ours stay.
  */
 import assert from 'node:assert/strict'
-import { after, before, test } from 'node:test'
-import { type PagesWorld, password, startPages } from '#tests/request/pages/world.ts'
-import { startBrowser, type TestBrowser } from '#tests/support/browser.ts'
+import { test } from 'node:test'
+import { password, startPages } from '#tests/request/pages/world.ts'
+import { openInBrowser } from './stage.ts'
 
-let world: PagesWorld
-let browser: TestBrowser
-before(async () => {
-  world = await startPages()
-  browser = await startBrowser()
-})
-after(async () => {
-  await browser?.[Symbol.asyncDispose]()
-  await world?.close()
-})
+const { world, browser } = await openInBrowser(startPages)
 
 for (const javaScriptEnabled of [true, false]) {
   test(`an expired link is reconnected with the same ids, with JavaScript ${javaScriptEnabled ? 'on' : 'off'}`, async () => {
