@@ -5,18 +5,11 @@ import type { ConnectionStatus } from '#contract/resources.ts'
 import type { ConnectionId } from '#kernel/ids.ts'
 import type { Store } from '#store/ports/store.ts'
 import type { SyncOutcome } from '#store/ports/syncs.ts'
-import { keyA, keyB, type Place } from './place.ts'
+import { keyA, keyB, makeInPlace, type Place } from './place.ts'
 import { addGrant, addLink, addLogin, addUser, now } from './rows.ts'
 
 export function testInspector(makePlace: () => Promise<Place>): void {
-  const inPlace = (work: (place: Place) => Promise<void>) => async () => {
-    const place = await makePlace()
-    try {
-      await work(place)
-    } finally {
-      await place.remove()
-    }
-  }
+  const inPlace = makeInPlace(makePlace)
   const inStore = (work: (store: Store, place: Place) => Promise<void>) =>
     inPlace(async (place) => {
       const store = await place.open()

@@ -5,18 +5,11 @@ import { countMigrations } from '#store/engine/migrate.ts'
 import type { OpenFailure } from '#store/failure.ts'
 import { StoreOpenError } from '#store/failure.ts'
 import { SealError } from '#store/seal.ts'
-import { keyA, keyB, type OpenAs, type Place } from './place.ts'
+import { keyA, keyB, makeInPlace, type OpenAs, type Place } from './place.ts'
 import { addGrant, addKey, addLink, addLogin, addOAuthRow, addUser } from './rows.ts'
 
 export function testOpening(makePlace: () => Promise<Place>): void {
-  const inPlace = (work: (place: Place) => Promise<void>) => async () => {
-    const place = await makePlace()
-    try {
-      await work(place)
-    } finally {
-      await place.remove()
-    }
-  }
+  const inPlace = makeInPlace(makePlace)
 
   test(
     'opening again finds everything as it was and migrates nothing',

@@ -48,6 +48,19 @@ export interface Place {
   remove(): Promise<void>
 }
 
+/** Makes tests that each have a place of their own, removed at the end. */
+export const makeInPlace =
+  <Made extends Place>(makePlace: () => Made | Promise<Made>) =>
+  (work: (place: Made) => Promise<void>) =>
+  async () => {
+    const place = await makePlace()
+    try {
+      await work(place)
+    } finally {
+      await place.remove()
+    }
+  }
+
 /** A SQLite store that is closed, and its directory removed, at the end of the test. */
 export async function openSqliteStore(t: TestContext, place = makeMigratedPlace()): Promise<Store> {
   const store = await place.open()

@@ -9,18 +9,11 @@ import type { Store } from '#store/ports/store.ts'
 import { SealError } from '#store/seal.ts'
 import { accept, addEndpoint, claimEndpoint, hour, newEvent, recordAs } from './event-rows.ts'
 import { refused, rotate } from './opening-contract.ts'
-import { keyA, keyB, type Place } from './place.ts'
+import { keyA, keyB, makeInPlace, type Place } from './place.ts'
 import { addLink, newConnection, now } from './rows.ts'
 
 export function testRiverOpening(makePlace: () => Promise<Place>): void {
-  const inPlace = (work: (place: Place) => Promise<void>) => async () => {
-    const place = await makePlace()
-    try {
-      await work(place)
-    } finally {
-      await place.remove()
-    }
-  }
+  const inPlace = makeInPlace(makePlace)
 
   test(
     'rotation: keys of ledgers and events, secrets of endpoints and second factors move to the first key',

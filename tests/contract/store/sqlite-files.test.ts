@@ -20,22 +20,13 @@ import { DatabaseSync } from 'node:sqlite'
 import { after, test } from 'node:test'
 import { StoreOpenError } from '#store/failure.ts'
 import { openStore } from '#store/open-store.ts'
-import { keyA, makeSqlitePlace } from './place.ts'
+import { keyA, makeInPlace, makeSqlitePlace } from './place.ts'
 import { addLogin, addUser } from './rows.ts'
 
 const child = join(import.meta.dirname, 'hold-store.ts')
 const posix = process.platform !== 'win32'
 
-type SqlitePlace = ReturnType<typeof makeSqlitePlace>
-
-const inPlace = (work: (place: SqlitePlace) => Promise<void>) => async () => {
-  const place = makeSqlitePlace()
-  try {
-    await work(place)
-  } finally {
-    await place.remove()
-  }
-}
+const inPlace = makeInPlace(makeSqlitePlace)
 
 test(
   'a second opening is refused at once, in this process and in another',
