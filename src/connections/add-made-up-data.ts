@@ -14,7 +14,7 @@ import type { LinkConnections } from './link-connections.ts'
  */
 export type AddMadeUpData = (by: By, userId: UserId) => Promise<void>
 
-/** Null where there is nobody made up (live mode). */
+/** Null in live mode: there are no demo users. */
 export function makeAddMadeUpData(
   linkConnections: LinkConnections,
   people: readonly Credentials[],

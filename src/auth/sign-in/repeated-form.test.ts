@@ -3,13 +3,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { makeMemoryWindows } from '#fast/memory-windows.ts'
 import { newId, type UserId } from '#kernel/ids.ts'
-import { makeCarryOutOnce, makeOnce } from './repeated-form.ts'
+import { makeOnce, makeRunIdempotent } from './repeated-form.ts'
 
 const minute = 60_000
 
 function makeGround() {
   const clock = { at: Date.UTC(2026, 10, 22), now: () => clock.at }
-  const carryOut = makeCarryOutOnce({ windows: makeMemoryWindows(clock), clock })
+  const carryOut = makeRunIdempotent({ windows: makeMemoryWindows(clock), clock })
   const userId = newId<UserId>()
   const form = new URLSearchParams({ once: makeOnce(), name: 'laptop' })
   const sent = { userId, form, isDone: (result: string) => result === 'made' }

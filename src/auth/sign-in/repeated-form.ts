@@ -30,12 +30,12 @@ interface SentForm<T> {
  * Carries out a form, unless this person sent one with the same `once` and fields that was carried out within
  * ten minutes, or still is.
  */
-export type CarryOutOnce = <T>(sent: SentForm<T>, work: () => Promise<T>) => Promise<T | NotRun>
+export type RunIdempotent = <T>(sent: SentForm<T>, work: () => Promise<T>) => Promise<T | NotRun>
 
-export function makeCarryOutOnce(options: {
+export function makeRunIdempotent(options: {
   readonly windows: WindowStore
   readonly clock: Clock
-}): CarryOutOnce {
+}): RunIdempotent {
   const { windows, clock } = options
   return async ({ userId, form, isDone }, work) => {
     // Programs that fill in the fields themselves send none, and may repeat themselves.

@@ -47,7 +47,7 @@ import {
   tryProof,
   whenBusy,
 } from './proofs.ts'
-import { type CarryOutOnce, makeCarryOutOnce } from './repeated-form.ts'
+import { makeRunIdempotent, type RunIdempotent } from './repeated-form.ts'
 import { makeSecondFactors, type SecondFactors } from './second-factor.ts'
 import { makeSetPassword, type SetPassword } from './set-password.ts'
 import type { BeginConfirmation } from './single-use.ts'
@@ -127,7 +127,7 @@ export interface SignIns {
   readonly secondFactors: SecondFactors
   readonly passkeys: Passkeys
   readonly countForm: CountForm
-  readonly carryOutOnce: CarryOutOnce
+  readonly runIdempotent: RunIdempotent
 }
 
 /** Longer than any accepted e-mail address. */
@@ -168,7 +168,7 @@ export function makeSignIns(options: SignInsOptions): SignIns {
     secondFactors: makeSecondFactors(parts),
     passkeys: makePasskeys(parts),
     countForm: makeCountForm(options),
-    carryOutOnce: makeCarryOutOnce(options),
+    runIdempotent: makeRunIdempotent(options),
     setPassword: makeSetPassword({
       store,
       clock,

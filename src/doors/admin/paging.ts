@@ -35,7 +35,7 @@ export const pageCursor = z
     const [, order = '', uuid = ''] = /^(\d{1,15})\.([0-9a-f-]{36})$/.exec(text) ?? []
     const id = parseUuid<UserId>(uuid)
     if (id !== null) return { order: Number(order), id }
-    context.addIssue('is not one of ours; take "next" of the previous page')
+    context.addIssue('is not a valid cursor; use "next" of the previous page')
     return z.NEVER
   })
   .optional()

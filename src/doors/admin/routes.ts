@@ -57,7 +57,7 @@ export function addAdminRoutes(admin: FastifyInstance, options: AdminDoorOptions
   }
 }
 
-/** An id that is none is the id of nothing. */
+/** A malformed id is answered like an unknown one. */
 const idErrors: Readonly<Record<string, ErrorName>> = {
   key: 'key_not_found',
   program: 'program_not_found',

@@ -41,7 +41,7 @@ export async function readAssets(): Promise<Assets> {
   }
 }
 
-/** Pico styles a link as a button only where it claims to be one; ours stay links, and have a class. */
+/** Pico styles links as buttons by role; ours keep the role of a link and have a class. */
 function styleLinks(pico: string): Buffer {
   return Buffer.from(pico.replaceAll('[role=button]', '.button'))
 }
@@ -65,7 +65,7 @@ export function addAssetRoutes(scope: FastifyInstance, assets: Assets): void {
   for (const { path, type, bytes } of Object.values(assets)) {
     let made: Promise<Prepared> | null = null
     scope.get(path, async (request, reply) => {
-      // Not at the start, which nobody should wait longer for.
+      // On the first request, to keep the start fast.
       made ??= prepare(bytes, type, forever)
       return sendPrepared(request, reply, await made)
     })

@@ -1,7 +1,7 @@
 /** When a person may try again, in words. */
 import type { ApiError } from '#contract/errors.ts'
 
-/** Where the calls of a day are used up, it is hours. */
+/** Hours, once a daily quota is used up. */
 export function describeWait({ retryAfterSeconds }: Pick<ApiError, 'retryAfterSeconds'>): string {
   const minutes = Math.ceil((retryAfterSeconds ?? 0) / 60)
   if (minutes < 3) return 'shortly'

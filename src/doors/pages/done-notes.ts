@@ -24,7 +24,7 @@ export function rememberDone(cookies: Cookies, reply: FastifyReply, address: str
   if (note !== null) cookies.setSealed(reply, 'done', note, lifeSeconds)
 }
 
-/** The name in `?done=` of the page that is answered, when this browser was sent there; it counts once. */
+/** The name in `?done=` of this request, if this browser was redirected to it; valid once. */
 export function takeDone(cookies: Cookies, reply: FastifyReply): string | null {
   const { request } = reply
   const note = readNote(request.url)

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import fastify from 'fastify'
-import { makeCarryOutOnce } from '#auth/sign-in/repeated-form.ts'
+import { makeRunIdempotent } from '#auth/sign-in/repeated-form.ts'
 import { makeMemoryWindows } from '#fast/memory-windows.ts'
 import { newId, type UserId } from '#kernel/ids.ts'
 import { systemClock as clock } from '#kernel/time.ts'
@@ -11,11 +11,11 @@ import { addForm } from './signed-in.ts'
 
 test('what fails after the answer of a form was sent is logged, and the form counts as carried out', async (t) => {
   const failures: unknown[] = []
-  const carryOutOnce = makeCarryOutOnce({ windows: makeMemoryWindows(clock), clock })
+  const runIdempotent = makeRunIdempotent({ windows: makeMemoryWindows(clock), clock })
   const visit = { user: { id: newId<UserId>() }, session: { isFresh: true } }
   const context = {
     visits: { accept: async () => visit },
-    signIns: { countForm: async () => null, carryOutOnce },
+    signIns: { countForm: async () => null, runIdempotent },
     onFailure: (error: unknown) => failures.push(error),
   } as unknown as PagesContext
   const app = fastify()

@@ -65,7 +65,7 @@ export function addPage(
     if (!isSignedIn(visit)) return toSignIn(reply, from)
     const turn = { visit, request, reply, part: toPart(request) }
     const places = { signIn: from, list: '/' }
-    return show(turn).catch((error: unknown) => leadOn(error, reply, places))
+    return show(turn).catch((error: unknown) => redirectIfGone(error, reply, places))
   })
 }
 
@@ -89,7 +89,7 @@ export function addForm(
     const turn = { visit, request, reply, form, part: toPart(request) }
     const places = { signIn: returnTo, list: returnTo }
     const acting = isOnce ? actOnce(context, turn, { returnTo, act }) : act(turn)
-    return acting.catch((error: unknown) => leadOn(error, reply, places))
+    return acting.catch((error: unknown) => redirectIfGone(error, reply, places))
   })
 }
 
@@ -109,7 +109,7 @@ async function actOnce(
 ): Promise<FastifyReply> {
   const { visit, reply, form } = turn
   const sent = { userId: visit.user.id, form, isDone: () => reply.statusCode < 400 }
-  const ended = await signIns.carryOutOnce(sent, async () => {
+  const ended = await signIns.runIdempotent(sent, async () => {
     await act(turn).catch((error: unknown) => {
       if (!reply.sent) throw error
       onFailure(error)
@@ -164,12 +164,11 @@ function refuseSurplus(
 }
 
 /**
- * Answers when what a request is about was deleted while it was under way, by another page or process.
- * Without the account the person is signed out by now. @param list where the page or form leads when only the
- * thing itself is gone.
+ * Redirects when another page or process deleted what a request is about. Without the account the person is
+ * signed out by now. @param list where the page or form leads when only the thing itself is gone.
  * @throws any other error again.
  */
-export function leadOn(
+export function redirectIfGone(
   error: unknown,
   reply: FastifyReply,
   places: { readonly signIn: string; readonly list: string },

@@ -7,7 +7,7 @@ import {
   toSimplefinAccount,
   toSimplefinConnection,
 } from './map.ts'
-import { cleanText, type Problem, sayProblems } from './problems.ts'
+import { cleanText, formatProblems, type Problem } from './problems.ts'
 import type { AccountReading, AccountsReading, RawProblem } from './read-accounts.ts'
 
 export interface AnswerFacts {
@@ -35,7 +35,7 @@ export function makeAnswer(reading: AccountsReading, facts: AnswerFacts): readon
     ...reading.problems.flatMap((problem) => toProblem(problem, { organizations, names })),
     ...facts.notes.map((text) => ({ kind: 'note', text }) as const),
   ]
-  const { errors, errlist } = sayProblems(problems)
+  const { errors, errlist } = formatProblems(problems)
   const head = {
     errors,
     errlist,

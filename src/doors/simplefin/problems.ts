@@ -31,12 +31,12 @@ export interface ListedProblem {
   readonly account_id?: string
 }
 
-export interface SaidProblems {
+export interface FormattedProblems {
   readonly errors: readonly string[]
   readonly errlist: readonly ListedProblem[]
 }
 
-export function sayProblems(problems: readonly Problem[]): SaidProblems {
+export function formatProblems(problems: readonly Problem[]): FormattedProblems {
   const said = problems.map(sayProblem)
   const errors = new Set(said.flatMap((one) => one.errors))
   return { errors: [...errors], errlist: said.map(({ listed }) => listed) }

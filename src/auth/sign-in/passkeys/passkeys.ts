@@ -62,7 +62,7 @@ const AddInput = z.strictObject({
   credential: z.string('must be text'),
 })
 
-/** What the pages ask for; an address that is none of the service’s gets no question. */
+/** WebAuthn options for the pages; none for an origin that is not ours. */
 export function makePasskeys(options: PasskeysOptions): Passkeys {
   const party = () => toRelyingParty(options.origins())
   const partyAt = (host: string | undefined) => findParty(options, host)

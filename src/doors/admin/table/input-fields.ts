@@ -63,7 +63,7 @@ function listVariants(schema: z.ZodType): readonly Variant[] {
   return toList(made.oneOf ?? [made]).map((one) => {
     const { properties = {}, required = [] } = one as JsonObject
     const shown = Object.entries(properties as JsonObject).map(([name, property]) => {
-      // Text that stands for something else in a URL says what.
+      // A field whose URL text encodes another type carries its own schema.
       const { schema: written } = property as JsonObject
       return [name, (written ?? tidySchema(property, '')) as JsonObject] as const
     })

@@ -57,7 +57,7 @@ const ProviderStanding = z
   .meta({
     id: 'ProviderStanding',
     description:
-      'A provider now. Each connection has a breaker of its own: `open` ones refuse requests until `openUntil` at the latest, of `halfOpen` ones the next request decides. The newest 500 active connections are looked at. `budget` is what is left of the requests that the provider allows: of the whole installation where `isShared`, otherwise of the login with the smallest share left among 50; null: no limit is known, or nobody is linked.',
+      'Current state of a provider. Each connection has a breaker of its own: `open` ones refuse requests until `openUntil` at the latest, for `halfOpen` breakers the next request is the probe. The newest 500 active connections are looked at. `budget` is what is left of the requests that the provider allows: of the whole installation where `isShared`, otherwise of the login with the smallest share left among 50; null: no limit is known, or nobody is linked.',
   })
 
 const QueueSample = z

@@ -153,7 +153,7 @@ function describeFacts<Action extends AuditAction>(
   return sentences[action](details, names)
 }
 
-/** What nobody but the person can do, though nobody was known before it. */
+/** Actions attributed to the user although no session existed yet. */
 const ownActions: readonly string[] = [
   'account.signed-up',
   'account.confirmed',
@@ -163,7 +163,7 @@ const ownActions: readonly string[] = [
   'users.create',
 ]
 
-/** Who acted. A sign-in is written with the address alone: nobody was known before it. */
+/** Who acted. A sign-in is recorded with the address alone, because no session existed yet. */
 export function describeActor({ actor, action }: AuditRow): string {
   if (actor === 'user') return 'You'
   if (actor === 'admin') return 'The operator'

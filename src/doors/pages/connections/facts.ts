@@ -30,7 +30,7 @@ export function currentFailureOf({ row, failure }: ConnectionOverview) {
   return row.status === 'active' && failure?.code === 'consent_lost' ? null : failure
 }
 
-/** A provider that asks us to wait has it tried again: nobody can do more. */
+/** A throttled sync is retried automatically; the owner cannot help. */
 function isSyncFailing(overview: ConnectionOverview): boolean {
   const failure = currentFailureOf(overview)
   return failure !== null && failure.code !== 'throttled'

@@ -1,4 +1,4 @@
-/** Connections that need nobody: one line each, with the age of the data and what is left of the consent. */
+/** Healthy connections: one line each, with the age of the data and what is left of the consent. */
 import { type ConnectionOverview, type DayRuns, pictureDays } from '#connections/overview.ts'
 import { hideNumberShapes } from '#kernel/account-numbers.ts'
 import { hourMs } from '#kernel/time.ts'
@@ -22,7 +22,7 @@ export function renderLines(all: readonly ConnectionOverview[], options: LinesOp
   return html`<ul class="lines">${all.map((one) => renderLine(one, options))}</ul>`
 }
 
-/** What a card says stands behind the line. */
+/** One line; its link leads to the details. */
 function renderLine(overview: ConnectionOverview, options: LinesOptions): Html {
   const { row } = overview
   return html`<li class="connection">
@@ -52,14 +52,14 @@ export function summarizeNames(names: readonly string[]): string {
   return more === 0 ? shown.join(', ') : `${shown.join(', ')} and ${more} more`
 }
 
-/** A sync reads at least once a day, so that what is older than that has missed one. */
+/** Syncs run at least once a day: older data has missed one. */
 const ages = [
   [26 * hourMs, 'fresh'],
   [7 * 24 * hourMs, 'aging'],
   [Number.POSITIVE_INFINITY, 'old'],
 ] as const
 
-/** When the provider or we last read it; the colour says the same. */
+/** When the provider or we last read it, in words and colour. */
 function renderAge({ row, lastSuccessAt }: ConnectionOverview, { zone, now }: ReadAt): Html {
   const at = Math.max(row.lastRefreshedAt ?? 0, lastSuccessAt ?? 0, row.createdAt)
   const [, look] = ages.find(([below]) => now - at < below) ?? ages[2]

@@ -6,10 +6,10 @@ import { ApiError } from '#contract/errors.ts'
 import { type ConnectionId, parseUuid } from '#kernel/ids.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
+import { autoRefresh } from '../auto-refresh.ts'
 import type { PagesContext } from '../context.ts'
 import { describeWait } from '../describe-wait.ts'
 import { rememberDone } from '../done-notes.ts'
-import { lookAgain } from '../looking.ts'
 import {
   addForm,
   addPage,
@@ -104,7 +104,7 @@ async function showConnection(
   const done = readDone(context, reply, connectionDone)
   if (done === 'asked') {
     const again = `${pathOf(row)}?done=asked`
-    if (lookAgain(turn, again)) rememberDone(context.cookies, reply, again)
+    if (autoRefresh(turn, again)) rememberDone(context.cookies, reply, again)
   }
   const steps = done === 'linked' ? await readFirstSteps(context, visit) : null
   const body = renderConnection({

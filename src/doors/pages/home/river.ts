@@ -31,7 +31,7 @@ const widest = 22
 const mostRows = 8
 /** This many rows are left for the readers where there are many endpoints. */
 const leastReaders = 5
-/** A thin line answers to the pointer as one of this width. */
+/** The width of the invisible line that takes the pointer for a thin one. */
 const hoverWidth = 14
 
 export function renderRiver(river: River): Html | null {
@@ -82,7 +82,7 @@ ${table<RiverEnd & { readonly way: string }>(
 </figure>`
 }
 
-/** Readers and endpoints are folded for themselves: their traffic is not of one unit. */
+/** Readers and endpoints are folded separately: their traffic has different units. */
 function foldRight({ readers, endpoints }: River): readonly RiverEnd[] {
   const forReaders = Math.max(leastReaders, mostRows - endpoints.length)
   const shown = fold(readers, forReaders, '/usage')
@@ -108,7 +108,7 @@ function fold(ends: readonly RiverEnd[], most: number, path: string): readonly R
   ]
 }
 
-/** Something that nobody used is a thin line. */
+/** Unused: a thin line. */
 const toWidth = (traffic: number, most: number) =>
   traffic === 0 ? 1 : Math.max(2, Math.sqrt(traffic / most) * widest)
 

@@ -153,7 +153,7 @@ export function renderRefused({ error, name, back }: Refused): EndPage {
   return renderEnd({ heading: `${name} cannot be reached`, text, button: again }, back)
 }
 
-/** Its turn did not come: the provider was never asked. */
+/** The request waited too long for an earlier one: the provider was never asked. */
 export function renderBusy({ error, name, back }: Refused): EndPage {
   const text = `An earlier link or removal at ${name} is still in progress, so nothing was begun. Try again ${describeWait(error)}.`
   return renderEnd({ heading: `${name} is still busy`, text, button: again }, back)

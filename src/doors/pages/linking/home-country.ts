@@ -17,7 +17,7 @@ function listZones(region: string): readonly string[] {
   return new Intl.Locale('und', { region }).getTimeZones?.() ?? []
 }
 
-/** Old names of zones lead to the same country; null: no zone, or one of another country. */
+/** Aliases of zones count too; null: no zone, or one of a country without providers. */
 function countryOfZone(timezone: string | null): string | null {
   if (timezone === null) return null
   const known = countriesByZone.get(timezone)
@@ -26,19 +26,19 @@ function countryOfZone(timezone: string | null): string | null {
     const { timeZone } = new Intl.DateTimeFormat('en', { timeZone: timezone }).resolvedOptions()
     return countriesByZone.get(timeZone) ?? null
   } catch {
-    // A zone that this runtime does not know tells nothing.
+    // Ignore zones this runtime does not know.
     return null
   }
 }
 
-/** @returns ISO 3166-1 alpha-2; null: nothing tells. */
+/** @returns ISO 3166-1 alpha-2; null if the country cannot be guessed. */
 export function guessCountry(
   acceptLanguage: string | undefined,
   timezone: string | null,
 ): string | null {
   const [first = ''] = (acceptLanguage ?? '').split(',', 1)
   const region = /^[a-z]{2,3}(?:-[a-z]{4})?-([a-z]{2})(?:;|$)/i.exec(first.trim())?.[1]
-  // English of the United States is the language of many browsers elsewhere: a zone knows better.
+  // Many browsers outside the United States have en-US too, so the time zone takes precedence.
   const zoned = countryOfZone(timezone)
   if (region === undefined || region.toUpperCase() === 'US')
     return zoned ?? region?.toUpperCase() ?? null

@@ -8,12 +8,12 @@ import type { Arrival } from '#connections/finish-linking.ts'
 import type { Provider } from '#contract/resources.ts'
 import type { ConnectionId } from '#kernel/ids.ts'
 import { unreachable } from '#kernel/unreachable.ts'
+import { autoRefresh } from '../auto-refresh.ts'
 import type { PagesContext } from '../context.ts'
 import { toSignIn } from '../forms.ts'
 import { html } from '../html.ts'
 import { hidden } from '../layout.ts'
-import { lookAgain } from '../looking.ts'
-import { addForm, addPage, leadOn, type SignedInRequest, toBy } from '../signed-in.ts'
+import { addForm, addPage, redirectIfGone, type SignedInRequest, toBy } from '../signed-in.ts'
 import { isSignedIn } from '../visit.ts'
 import { readBegun } from './begun-here.ts'
 import { renderFailed, renderUnfinished, renderUnusable } from './end-page.ts'
@@ -47,7 +47,7 @@ function addReturn(
     const turn = { visit, request, reply, part: () => '' }
     const places = { signIn: listPath, list: listPath }
     return finish(context, turn, { provider, state, query }).catch((error: unknown) =>
-      leadOn(error, reply, places),
+      redirectIfGone(error, reply, places),
     )
   })
 }
@@ -113,13 +113,13 @@ function toAgain(provider: Provider, connectionId: ConnectionId | null): string 
 function addWaiting(scope: FastifyInstance, context: PagesContext): void {
   const place = { path: waitingPath(':attempt'), returnTo: listPath }
 
-  // Looking changes nothing but what the person agreed to a moment ago, so the page may look when it is read.
+  // Resuming changes nothing but what the person has just agreed to, so a GET may do it.
   addPage(scope, context, place, async (turn) => {
     const { reply, visit } = turn
     const state = await context.connections.resumeLinking(toBy(visit), turn.part('attempt'))
     if (state.kind !== 'waiting') return showEnd(context, turn, state)
     const path = waitingPath(state.attempt)
-    const isWatching = lookAgain(turn, path)
+    const isWatching = autoRefresh(turn, path)
     const formToken = html`${hidden('token', visit.formToken)}`
     const name = nameOf(context, state.provider)
     const { isUnread } = state

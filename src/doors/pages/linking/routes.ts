@@ -141,7 +141,7 @@ async function lead(context: PagesContext, turn: FormTurn, way: LinkingWay): Pro
   }
 }
 
-/** By country, a name alone is one of the country that was chosen with it. */
+/** Where institutions are listed by country, a name without one gets the chosen country. */
 function readInstitution({ isByCountry }: LinkingWay, form: URLSearchParams): string | null {
   const institution = form.get('institution') || null
   const country = form.get('country')

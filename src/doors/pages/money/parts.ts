@@ -13,7 +13,7 @@ export const typeWords: Readonly<Record<AccountType, string>> = {
   other: 'Other',
 }
 
-/** Text of a bank in a direction of its own, so that it does not turn what stands beside it. */
+/** Isolates the direction of a bank's text, so that it cannot reorder the text beside it. */
 export const renderForeign = (text: string, maxLength = 200): Html =>
   html`<bdi class="words">${foreignText(text, maxLength)}</bdi>`
 

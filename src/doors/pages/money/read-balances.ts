@@ -68,7 +68,7 @@ export async function readBalances(
   return { money, asked: groups.map(({ asked }) => asked) }
 }
 
-/** @throws what is no error for callers. */
+/** @throws anything but an ApiError. */
 export function toFailed(error: unknown): () => Money {
   if (!(error instanceof ApiError)) throw error
   return () => ({ kind: 'failed', error })

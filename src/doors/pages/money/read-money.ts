@@ -1,4 +1,4 @@
-/** Reads what the page of one account shows. Each part fails alone, and its failure is said in its place. */
+/** Reads what the page of one account shows. Each part fails alone, and its failure is shown in its place. */
 import { ApiError } from '#contract/errors.ts'
 import { listBalances, listHoldings, listTrades, listTransactions } from '#contract/operations.ts'
 import type { Balance, Holding, Pagination, Trade, Transaction } from '#contract/resources.ts'
@@ -94,7 +94,7 @@ export async function readMoney(
   return { category, rows: rowsPart, holdings: holdingsPart, asked: [holdings, rows] }
 }
 
-/** @throws what is no error for callers. */
+/** @throws anything but an ApiError. */
 async function attempt<Read>(reading: Promise<Read>): Promise<Part<Read>> {
   try {
     return { kind: 'read', body: await reading }
@@ -146,7 +146,7 @@ export interface DatedBalance {
   readonly at: Millis
 }
 
-/** The balance of an account, and of when it is. */
+/** The balance of an account, and its time. */
 export async function findBalance(
   reads: OwnReads,
   { id }: AccountRow,

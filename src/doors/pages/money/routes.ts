@@ -34,7 +34,7 @@ export function addMoneyRoutes(scope: FastifyInstance, context: PagesContext): v
   addPage(scope, context, place, (turn) => download(context, turn))
 }
 
-/** A browser that fetches a page ahead has not been asked to by anybody. */
+/** A prefetch is not a user request. */
 const isAhead = ({ headers }: FastifyRequest): boolean =>
   `${headers['sec-purpose'] ?? ''}`.startsWith('prefetch')
 
@@ -50,7 +50,7 @@ async function showAll(context: PagesContext, turn: SignedInRequest): Promise<Fa
   const { visit, request, reply } = turn
   const filter = readRowFilter(queryOf(request))
   const accounts = sortAccounts(await context.store.accounts.list(visit.user.id))
-  // By a press, or at once where the person has chosen so.
+  // When the button was pressed, or always if the person chose so in the settings.
   const isWanted = filter.isShown || visit.user.showsBalances
   const reading = isPressed(request, { ...filter, isShown: isWanted })
     ? await readBalances(await open(context, turn), accounts)

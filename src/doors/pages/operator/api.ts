@@ -74,7 +74,7 @@ export function makeAdminApi(app: FastifyInstance, adminToken: Secret<string>): 
       // The handler of the call answers with the reply of its row, or it does not compile.
       return answer as AdminAnswer<AdminReply<M, Path>>
     },
-    // What cannot stand in a header is a wrong token too.
+    // Text that is not valid in a header is a wrong token.
     check: (token, address) =>
       send('GET', '/service', {
         token: /^[\x21-\x7e]{1,1000}$/.test(token) ? token : '-',

@@ -64,7 +64,7 @@ function renderSections(path: string): Html {
 </nav>`
 }
 
-/** What the admin API answered in place of what was asked for. */
+/** The refusal of the admin API. */
 export const renderProblem = (message: string): Html =>
   html`<p class="alert" role="alert">${message}</p>`
 

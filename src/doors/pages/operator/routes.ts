@@ -149,7 +149,7 @@ function addShow(scope: FastifyInstance, context: Shown, path: string, handle: H
   })
 }
 
-/** A form of these pages; any other one changes nothing. */
+/** Mounts the target of a form; a form of another session changes nothing. */
 function addAct(scope: FastifyInstance, context: Shown, path: string, handle: Handler): void {
   scope.post(path, async (request, reply) => {
     const turn = toTurn(context, request, reply)
@@ -177,7 +177,7 @@ const userOf = ({ request }: Turn): string => text((request.params as { user?: u
 const rowsOf = <Row>(told: AdminAnswer<{ readonly data: readonly Row[] }>): readonly Row[] =>
   told.kind === 'told' ? told.body.data : []
 
-/** Shows what was told, or why nothing was. */
+/** Shows the answer, or why it was refused. */
 async function showTold<Body>(
   { show }: Shown,
   turn: SignedInTurn,

@@ -19,7 +19,7 @@ export interface OperatorSessions {
 
 const name = 'tributary-operator'
 const lifeSeconds = 8 * 3600
-/** Its own listener has no https of its own, so that the cookie cannot be `Secure`. */
+/** The admin listener serves plain HTTP, so the cookie cannot be `Secure`. */
 const attributes = 'Path=/; HttpOnly; SameSite=Strict'
 
 export function makeOperatorSessions({

@@ -84,7 +84,7 @@ async function describeConnections({ store }: PagesContext, { id }: UserRow) {
   }))
 }
 
-/** Who and what reads for the person, or is told of their rows. */
+/** Keys, agents, programs and endpoints that can read the user's data. */
 async function describeAccess({ store, agents }: PagesContext, { id }: UserRow) {
   const connected = await agents.list(id)
   return {

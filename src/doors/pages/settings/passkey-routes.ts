@@ -77,7 +77,7 @@ async function add(context: PagesContext, turn: FormTurn): Promise<FastifyReply>
     const result = await context.signIns.passkeys.add(toBy(visit), input)
     switch (result.kind) {
       case 'added':
-        return leadOn(context, turn, result.codes)
+        return showNewCodes(context, turn, result.codes)
       case 'refused':
         return refuse(400, 'That passkey was not accepted. Try again.')
       case 'stale':
@@ -98,7 +98,7 @@ async function add(context: PagesContext, turn: FormTurn): Promise<FastifyReply>
 }
 
 /** The recovery codes are shown once, where they can be made again. */
-function leadOn(
+function showNewCodes(
   { shownOnce }: PagesContext,
   { reply, visit }: FormTurn,
   codes: readonly string[],

@@ -34,7 +34,7 @@ export function addSettingsRoutes(scope: FastifyInstance, context: PagesContext)
       .type('application/json')
       .send(await writeOwnData(context, visit.user)),
   )
-  // One address for both forms, so that a reload of either is a page.
+  // Both forms post to one address, which a reload shows as a page.
   addForm(scope, context, { path, kept: ['name', 'timezone'] }, (turn) =>
     turn.form.has('newPassword') ? changePassword(context, turn) : saveProfile(context, turn),
   )

@@ -11,7 +11,7 @@ import { passkeyPath } from './sign-in-page.ts'
 export function addPasskeySignIn(scope: FastifyInstance, context: PagesContext): void {
   const { signIns, cookies, visits } = context
 
-  // A reload after a refusal is the page.
+  // A reload after a refusal shows the page.
   scope.get(passkeyPath, async (_request, reply) => reply.redirect('/sign-in', 303))
 
   scope.post(passkeyPath, async (request, reply) => {

@@ -5,10 +5,10 @@ import { type DeliveryId, type EndpointId, parseUuid } from '#kernel/ids.ts'
 import { addDays, getZone, parseDay, toIso } from '#kernel/time.ts'
 import type { DeliveryRow } from '#store/ports/deliveries.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
+import { autoRefresh } from '../auto-refresh.ts'
 import type { PagesContext } from '../context.ts'
 import { rememberDone } from '../done-notes.ts'
 import { type Query, queryOf } from '../forms.ts'
-import { lookAgain } from '../looking.ts'
 import {
   addForm,
   addPage,
@@ -162,7 +162,7 @@ async function showEndpoint(
   const isLively = done !== null && livelyNames.includes(done)
   if (isLively && deliveries.some(({ status }) => status === 'pending')) {
     const again = `${pathOf(endpoint)}?done=${done}`
-    if (lookAgain(turn, again)) rememberDone(context.cookies, reply, again)
+    if (autoRefresh(turn, again)) rememberDone(context.cookies, reply, again)
   }
   const body = renderEndpoint({
     endpoint,
