@@ -42,7 +42,7 @@ function end(options: ActionOptions, ref: LoginRef, stop: AbortSignal): Promise<
   return options.queue.take(turnAt(ref), async () => {
     const { store, adapters } = options
     const login = await openLogin(store, id)
-    if (login === null || (await isUsed(options, id))) return true
+    if (login === null || (await isLoginUsed(options, id))) return true
     if (login !== 'damaged') {
       // Without its variables it cannot be ended there; it waits for them.
       if (adapters[login.provider] === undefined) return true
@@ -55,8 +55,8 @@ function end(options: ActionOptions, ref: LoginRef, stop: AbortSignal): Promise<
   })
 }
 
-/** A link was begun or saved since the list was read. */
-async function isUsed({ store, clock }: ActionOptions, id: LoginId): Promise<boolean> {
+/** Whether it has a connection, or a link was begun with it that has not ended. */
+export async function isLoginUsed({ store, clock }: ActionOptions, id: LoginId): Promise<boolean> {
   if ((await store.connections.listByLogin(id)).length > 0) return true
   return (await store.linkings.findOpen(id, clock.now())) !== null
 }

@@ -11,6 +11,7 @@ import { factsOf } from '#providers/all-facts.ts'
 import { openLogin } from '#store/open-login.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import { type Asker, type AskOptions, limitTime } from './ask-provider.ts'
+import { isLoginUsed } from './end-abandoned.ts'
 import { type EndOfConsent, endConsent, endEmptyLogin } from './end-consent.ts'
 import { forgetReadings } from './forget-readings.ts'
 import type { ActionOptions } from './options.ts'
@@ -121,7 +122,7 @@ export function purgeConnection(
         // A list of consents that was read before this end must not bring the connection back.
         await tx.logins.noteConsents(row.loginId)
       })
-      if (!isAwaited) await forgetLogin(options, row, { isEnded: last, askOptions })
+      await forgetLogin(options, row, { isEnded: last, askOptions })
     }
     report.deletion({
       provider: row.provider,
@@ -134,8 +135,9 @@ export function purgeConnection(
 }
 
 /**
- * Deletes the login unless a connection uses it. Where its connections were removed at the same time by
- * several processes, none of them was the last one: then the login ends at the provider here.
+ * Deletes the login unless it is used, by a link too that was begun since. Where its connections were removed
+ * at the same time by several processes, none of them was the last one: then the login ends at the provider
+ * here.
  */
 async function forgetLogin(
   options: ActionOptions,
@@ -143,7 +145,7 @@ async function forgetLogin(
   { isEnded, askOptions }: { readonly isEnded: boolean; readonly askOptions: AskOptions },
 ): Promise<void> {
   const { store } = options
-  if (!isEnded && (await store.connections.listByLogin(id)).length > 0) return
+  if (!isEnded && (await isLoginUsed(options, id))) return
   const login = await openLogin(store, id)
   if (!isEnded && login !== null && login !== 'damaged') {
     await endEmptyLogin(options, login, askOptions)

@@ -7,12 +7,14 @@ import { apiError } from '#contract/errors.ts'
 import type { Provider } from '#contract/resources.ts'
 import type { ConnectionId, LoginId, UserId } from '#kernel/ids.ts'
 import { toRetrySeconds } from '#kernel/retry-after.ts'
+import type { Millis } from '#kernel/time.ts'
 import { UpstreamError } from '#providers/failure.ts'
 import { toUpstreamApiError } from '#providers/guard.ts'
 import type { Linking, LinkingRequest, LinkingUser } from '#providers/linking.ts'
 import { OwnerGoneError } from '#store/failure.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { NewLogin } from '#store/ports/logins.ts'
+import type { StoreRows } from '#store/ports/store.ts'
 import type { UserRow } from '#store/ports/users.ts'
 import {
   type AskOptions,
@@ -154,7 +156,7 @@ async function begin(
       if (renewed !== null) {
         throw apiError('upstream_bad_request', { message: lostLogin, cause: error })
       }
-      // This login was deleted at the provider: another of the person takes its place, or one that is made.
+      // This login ends or has ended: another of the person takes its place, or one that is made.
       lost.add(known.id)
     }
   }
@@ -172,7 +174,11 @@ async function begin(
 const lostLogin =
   'The provider no longer knows the login of this connection: link it as a new one, then remove this one'
 
+/** The login is of no use to a link: another process removes its last connection, perhaps. */
+class LoginEndsError extends Error {}
+
 function isLost(error: unknown): boolean {
+  if (error instanceof LoginEndsError) return true
   if (!(error instanceof UpstreamError) || error.failure.kind !== 'consent_lost') return false
   return error.failure.wholeLogin === true
 }
@@ -262,6 +268,9 @@ async function saveStart(
   const now = options.clock.now()
   try {
     return await options.store.transact(async (tx) => {
+      if (known !== null && renewed === null && (await isEnding(tx, known.id, now))) {
+        throw new LoginEndsError('the login ends with its last connection')
+      }
       const row = made === null ? null : await tx.logins.save(made)
       const login = row === null ? known : { id: row.id, row }
       await tx.linkings.create({
@@ -289,4 +298,15 @@ async function saveStart(
     if (error instanceof OwnerGoneError && made !== null) await endUnsavedLogin(options, made)
     throw error
   }
+}
+
+/**
+ * Whether its last connection is being removed, or is gone, and no link keeps it. The user's row is locked
+ * from here on, so that a removal that begins later sees the link that is stored.
+ */
+async function isEnding(tx: StoreRows, id: LoginId, now: Millis): Promise<boolean> {
+  if ((await tx.logins.hold(id)) === null) return true
+  const rows = await tx.connections.listByLogin(id)
+  if (rows.length === 0 || rows.some(({ status }) => status !== 'deleting')) return false
+  return (await tx.linkings.findOpen(id, now)) === null
 }

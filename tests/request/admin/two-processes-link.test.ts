@@ -23,7 +23,7 @@ function another(world: World, adapters: Adapters = world.adapters): Connections
     failedLate: () => assert.fail('nothing is late here'),
     notListening: () => assert.fail('nothing listens here'),
   }
-  return makeConnections({ store, adapters, clock, windows, timeoutMs: 5000, report })
+  return makeConnections({ store, adapters, clock, windows, timeoutMs: 30_000, report })
 }
 
 /** Fiskil's adapter whose next list of consents is held back, once it was read, until `work` is done. */
@@ -295,4 +295,66 @@ test('two processes that begin the first link of a person at once make one end u
   assert.equal(isStale, false)
   assert.equal((await logins.listIds(userId)).length, 1)
   assert.equal(people(), before + 1)
+})
+
+/** Fiskil's adapter that does `work` while it is asked to end the consent of a connection. */
+function whileEnding({ adapters }: World, work: () => Promise<void>): Adapters {
+  const { fiskil } = adapters
+  assert(fiskil !== undefined)
+  const revoke: BankingAdapter['revoke'] = async (...asked) => {
+    await work()
+    return fiskil.revoke(...asked)
+  }
+  return { ...adapters, fiskil: { ...fiskil, revoke } as BankingAdapter }
+}
+
+test('a link that another process begins while the last connection is removed goes to a login of its own', async (t) => {
+  const visitor = await visit(t)
+  const { world } = visitor
+  const { id } = await linkBank(visitor, '22')
+  let query = new URLSearchParams()
+  const adapters = whileEnding(world, async () => {
+    query = await agree(visitor, '41')
+  })
+  await another(world, adapters).removeConnection(byOperator, id)
+  await arrive(visitor, query, world.connections)
+  assert.deepEqual(await statusesOf(visitor), ['41 active'])
+  assert.deepEqual(endUsersOf(world), [true, false])
+})
+
+test('a link whose login ends elsewhere before it is stored goes to a login of its own', async (t) => {
+  const visitor = await visit(t)
+  const { world, by, userId } = visitor
+  const { id } = await linkBank(visitor, '22')
+  let isLinked = true
+  const transact: typeof world.store.transact = async (change) => {
+    if (isLinked) {
+      isLinked = false
+      await world.connections.removeConnection(byOperator, id)
+    }
+    return world.store.transact(change)
+  }
+  const store = { ...world.store, transact }
+  const start = { userId, provider: 'fiskil', institutionId: '41', connectionId: null } as const
+  await another({ ...world, store }, world.adapters).startLinking(by, { ...start, baseUrl })
+  assert.deepEqual(endUsersOf(world), [true, false])
+  assert.equal((await world.store.logins.listIds(userId)).length, 1)
+  // That of the first link, and one of the second: no page was opened for the login that had ended.
+  const pages = need(world, 'fiskil').requests.filter(({ path }) => path === '/v1/auth/session')
+  assert.equal(pages.length, 2)
+})
+
+test('a login stays whose last two connections two processes remove when a link was begun between', async (t) => {
+  const visitor = await visit(t)
+  const { world } = visitor
+  const [first, last] = [await linkBank(visitor, '22'), await linkBank(visitor, '41')]
+  let query = new URLSearchParams()
+  const adapters = whileEnding(world, async () => {
+    query = await agree(visitor, '73')
+    await world.connections.removeConnection(byOperator, last.id)
+  })
+  await another(world, adapters).removeConnection(byOperator, first.id)
+  await arrive(visitor, query, world.connections)
+  assert.deepEqual(await statusesOf(visitor), ['73 active'])
+  assert.deepEqual(endUsersOf(world), [false])
 })
