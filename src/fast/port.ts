@@ -92,6 +92,8 @@ export const windowBounds = {
   'code-known-pause': 10_000,
   passkey: 20_000,
   'passkey-pause': 20_000,
+  'passkey-known': 10_000,
+  'passkey-known-pause': 10_000,
   // Forms of signed-in people (auth/sign-in/form-limit.ts), and links that they begin (connections/).
   form: 20_000,
   'form-day': 20_000,

@@ -30,8 +30,8 @@ export type Subject =
   | { readonly kind: 'stranger'; readonly email: string }
   /** Codes; all known browsers of the account share one count, so that more of them allow no more guesses. */
   | { readonly kind: 'code'; readonly userId: UserId; readonly isKnown: boolean }
-  /** Passkeys: wrong passwords from elsewhere cannot lock their owner out. */
-  | { readonly kind: 'passkey'; readonly userId: UserId }
+  /** Passkeys, in the same way: neither they nor wrong passwords from elsewhere lock their owner out. */
+  | { readonly kind: 'passkey'; readonly userId: UserId; readonly isKnown: boolean }
 
 export type Attempt =
   | {
@@ -74,7 +74,8 @@ export function makeAttempts({ windows, perAddress, secret }: AttemptsOptions): 
 
   /** The keys of the failures of a day, and of the pause after the free ones. */
   function windowsOf(subject: Subject) {
-    const kind = subject.kind === 'code' && subject.isKnown ? 'code-known' : subject.kind
+    const kind =
+      'isKnown' in subject && subject.isKnown ? (`${subject.kind}-known` as const) : subject.kind
     const name = nameOf(subject, sign)
     return { failures: `${kind}:${name}`, pause: `${kind}-pause:${name}` } as const
   }

@@ -18,7 +18,7 @@ import {
   type ProofOptions,
   type Source,
   type TryLater,
-  toCodeFound,
+  toFactorFound,
   toFound,
   tryProof,
 } from './proofs.ts'
@@ -114,7 +114,7 @@ export async function giveCode(
   return tryProof(
     options,
     source.address,
-    async () => toCodeFound(options, user, stored, source),
+    async () => toFactorFound(options, 'code', { user, stored }, source),
     async (): Promise<CodeResult> => {
       const code = await readProof(options, given, user.id, source)
       if (code === 'stale') return { kind: 'stale' }

@@ -117,15 +117,15 @@ export function toFound(
   return { user, stored, subject }
 }
 
-/** The same for an attempt at a code. */
-export function toCodeFound(
+/** The same for an attempt at a code, or with a passkey alone. */
+export function toFactorFound(
   options: ProofOptions,
-  user: UserRow,
-  stored: string | null,
+  kind: 'code' | 'passkey',
+  { user, stored }: { readonly user: UserRow; readonly stored: string | null },
   source: Source,
 ): AttemptTarget {
   const isKnown = toFound(options, user, stored, source).subject.kind === 'browser'
-  return { user, stored, subject: { kind: 'code', userId: user.id, isKnown } }
+  return { user, stored, subject: { kind, userId: user.id, isKnown } }
 }
 
 /** Null when the hashing queue is full. It takes as long for an account that does not exist. */

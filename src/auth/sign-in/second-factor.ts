@@ -18,7 +18,7 @@ import {
   type ProofOptions,
   type Source,
   type TryLater,
-  toCodeFound,
+  toFactorFound,
   tryProof,
 } from './proofs.ts'
 import { makeRecoveryCodes } from './recovery-codes.ts'
@@ -158,7 +158,7 @@ async function switchOff(
   const user = await store.users.find(userId)
   if (user === null || !(await store.secondFactors.hasApp(userId))) return { kind: 'none' }
   const stored = await store.sessions.findPassword(userId)
-  const find = async () => toCodeFound(options, user, stored, source)
+  const find = async () => toFactorFound(options, 'code', { user, stored }, source)
   return tryProof<SwitchedOff>(options, source.address, find, async () => {
     const code = await readCode(store, userId, typed, clock.now())
     const isOff =

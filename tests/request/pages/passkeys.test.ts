@@ -252,3 +252,18 @@ test('429: passkeys count as sign-ins of their address', async () => {
     await limited.close()
   }
 })
+
+test('ten forged answers for a passkey from elsewhere do not keep its owner out in a browser of theirs', async () => {
+  const { jar, passkey } = await addSafePerson(world)
+  const give = async (browser: Jar, lies: Lies = {}) => {
+    const { publicKey, fields } = mustAsk(await browser.get('/sign-in'))
+    return browser.post(signInPath, { ...fields, credential: passkey.answer(publicKey, lies) })
+  }
+  for (let tried = 0; tried < 10; tried += 1) {
+    assert.equal((await give(namedJar(world), { isForged: true })).status, 401)
+  }
+  assert.equal((await give(namedJar(world))).status, 429)
+  const known = namedJar(world)
+  known.cookies.set('tributary-browser', jar.cookies.get('tributary-browser') ?? '')
+  assert.equal((await give(known)).status, 303)
+})

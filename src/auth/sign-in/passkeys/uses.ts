@@ -14,6 +14,7 @@ import {
   type ProofOptions,
   type Source,
   type TryLater,
+  toFactorFound,
   tryProof,
 } from '../proofs.ts'
 import { type Assertion, readAssertion, toBytes, verifyAssertion } from './answers.ts'
@@ -59,7 +60,7 @@ export function signInByPasskey(
   // `tryProof` hands its target on; the rest of what was found goes beside it.
   let known: Known | null = null
   const find = async () => {
-    known = await findPasskey(options, given)
+    known = await findPasskey(options, given, source)
     return known
   }
   return tryProof<PasskeyResult>(options, source.address, find, async () =>
@@ -67,18 +68,23 @@ export function signInByPasskey(
   )
 }
 
-async function findPasskey({ store }: ProofOptions, given: GivenPasskey): Promise<Known> {
+async function findPasskey(
+  options: ProofOptions,
+  given: GivenPasskey,
+  source: Source,
+): Promise<Known> {
+  const { store } = options
   const assertion = readAssertion(given.credential)
   const passkey = assertion === null ? null : await store.passkeys.find(toBytes(assertion.id))
   // Both are always read: a faster answer would reveal that the passkey is not known.
   const userId = passkey?.userId ?? newId<UserId>()
   const user = await store.users.find(userId)
   const stored = await store.sessions.findPassword(userId)
-  const subject =
-    user === null
-      ? ({ kind: 'stranger', email: `passkey ${assertion?.id ?? ''}` } as const)
-      : ({ kind: 'passkey', userId: user.id } as const)
-  return { assertion, passkey, user, stored, subject }
+  if (user === null) {
+    const subject = { kind: 'stranger', email: `passkey ${assertion?.id ?? ''}` } as const
+    return { assertion, passkey, user, stored, subject }
+  }
+  return { assertion, passkey, ...toFactorFound(options, 'passkey', { user, stored }, source) }
 }
 
 interface Checking {
