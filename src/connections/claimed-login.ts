@@ -1,9 +1,10 @@
 /**
  * Logins whose secret can be had only once (reading R38), or that wait for a consent: it is stored before
  * anything else is done with it, with an open link, so that nothing sweeps it for an hour. A person who
- * pastes the same text again within that hour goes on with what was stored.
+ * pastes the same text again within that hour, or at another process at once, goes on with what was stored.
  */
 import { hash } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { By } from '#contract/actor.ts'
 import type { Provider } from '#contract/resources.ts'
 import { newId, type SessionId, type UserId } from '#kernel/ids.ts'
@@ -35,12 +36,17 @@ export async function listKnown(
 /** Longer than a setup token or a code is good for anywhere. */
 const sentClaimsLifeMs = 30 * 86_400_000
 
+/** As long as another process is waited for that sends the same claim, and how often it is looked for. */
+const sending = { mostMs: 10_000, everyMs: 250 } as const
+
 /** Claims are remembered as links that have ended, of which a user has a bounded number. */
 export function makeSentClaims(
-  { store, clock }: ActionOptions,
+  options: ActionOptions,
   { actor }: By,
   { userId, provider }: { readonly userId: UserId; readonly provider: Provider },
 ): SentClaims {
+  const { store, clock } = options
+  let looks = 0
   const toId = (name: string) => hash('sha256', `claim ${userId} ${provider} ${name}`, 'buffer')
   const sessionId = actor.kind === 'person' ? actor.sessionId : newId<SessionId>()
   return {
@@ -64,6 +70,14 @@ export function makeSentClaims(
         if ((await store.linkings.find(id)) !== null) return false
         throw error
       }
+    },
+    async waitFor(name) {
+      const row = await store.linkings.find(toId(name))
+      const isNew = row === null || clock.now() - row.createdAt < sending.mostMs
+      looks += 1
+      if (!isNew || looks > sending.mostMs / sending.everyMs) return null
+      await sleep(sending.everyMs)
+      return listKnown(options, userId, provider)
     },
     remove: (name) => store.linkings.forget(toId(name)),
   }

@@ -48,6 +48,11 @@ export interface Identity {
 export interface SentClaims {
   /** Stores the name of a claim that is about to be sent; false: it was sent before. */
   add(name: string): Promise<boolean>
+  /**
+   * Waits a moment for another process that may be sending this claim just now; the user's logins at the
+   * provider after that. Null: whoever sent it has had its time.
+   */
+  waitFor(name: string): Promise<readonly Login[] | null>
   /** The claim was not made, which is certain: it may be sent again. */
   remove(name: string): Promise<void>
 }

@@ -93,5 +93,5 @@ function judge(error: unknown): ClaimResult {
 /** Reading R38: a claim is never sent twice. */
 export const claimedBefore = () =>
   refuse(
-    'this setup token was sent to its server before. One whose answer was lost, or whose access was removed here, cannot be used again: make a new setup token',
+    'this setup token was sent to its server before. If that was just now, look at your connections first. One whose answer was lost, or whose access was removed here, cannot be used again: make a new setup token',
   )

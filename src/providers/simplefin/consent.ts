@@ -19,7 +19,7 @@ import { type AccountSet, readAccountSet, type WireAccount } from './account-set
 import { claimedBefore } from './claim.ts'
 import type { AccountsRequest, SimplefinClient } from './client.ts'
 import { accessRefused, bankWaits, unavailable } from './failures.ts'
-import { nameClaim, readSecret, secretOf, writeSecret } from './secret.ts'
+import { nameClaim, readSecret, type SimplefinSecret, secretOf, writeSecret } from './secret.ts'
 
 /** The largest window that the server answers without a warning (docs/providers/simplefin.md, Limits). */
 export const windowDays = 44
@@ -86,7 +86,10 @@ export async function identify(
   return claim === null ? identity : { ...identity, isClaimed: true }
 }
 
-/** @throws UpstreamError, always where it was sent before (reading R38). @returns the access URL. */
+/**
+ * The access URL: what another process gets for the same token just now, else what the server answers.
+ * @throws UpstreamError, always where it was sent before and is not stored (reading R38).
+ */
 async function claimOnce(
   { client }: Reach,
   url: URL,
@@ -95,11 +98,22 @@ async function claimOnce(
 ): Promise<string> {
   call.signal.throwIfAborted()
   const name = nameClaim(url)
-  if ((await sent?.add(name)) === false) throw claimedBefore()
+  while (sent !== undefined && !(await sent.add(name))) {
+    const logins = await sent.waitFor(name)
+    call.signal.throwIfAborted()
+    if (logins === null) throw claimedBefore()
+    const stored = findClaimed(logins, name)
+    if (stored !== null) return stored.accessUrl
+  }
   const result = await client.claim(url, call)
   if (result.kind === 'claimed') return result.accessUrl
   if (result.kind === 'unmade') await sent?.remove(name)
   throw result.error
+}
+
+function findClaimed(logins: readonly Login[], claim: string): SimplefinSecret | null {
+  const secrets = logins.map(({ secret }) => readSecret(secret))
+  return secrets.find((secret) => secret?.claim === claim) ?? null
 }
 
 /** Ids of connections are unique on one server only. */

@@ -98,6 +98,7 @@ function rememberClaims(): SentClaims & { readonly names: ReadonlySet<string> } 
       names.add(name)
       return true
     },
+    waitFor: async () => null,
     async remove(name) {
       names.delete(name)
     },

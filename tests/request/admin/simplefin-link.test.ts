@@ -1,10 +1,12 @@
 /** Linking at a SimpleFIN server, whose tokens work once (reading R38). */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { makeConnections } from '#connections/connections.ts'
+import { byOperator } from '#contract/actor.ts'
 import { newId, type SessionId, type UserId } from '#kernel/ids.ts'
 import { toAccessUrl, toSetupToken } from '#sandbox/simplefin/index.ts'
 import { errorOf, link, need } from './credentials.ts'
-import { makeWorld } from './world.ts'
+import { makeWorld, type World } from './world.ts'
 
 const paste = (setupToken: string) => ({ provider: 'simplefin', setupToken })
 
@@ -99,6 +101,35 @@ test('R38: a token that the server refused for now links when it is pasted again
   const refused = await world.ask('POST', `/admin/users/${id}/connections`, token)
   assert.match(errorOf(refused).message, /paste the same one again later/)
   assert.equal((await link(world, id, token)).length, 2)
+})
+
+/** Another process on the same store. */
+function another({ store, adapters, clock, windows }: World) {
+  const report = {
+    deletion: () => undefined,
+    linking: () => undefined,
+    failedLate: () => assert.fail('nothing is late here'),
+    notListening: () => assert.fail('nothing listens here'),
+  }
+  return makeConnections({ store, adapters, clock, windows, timeoutMs: 30_000, report })
+}
+
+test('R38: a token that is pasted at two processes at once is sent once, and both link', async (t) => {
+  const world = await makeWorld(t, { providers: ['simplefin'] })
+  const server = need(world, 'simplefin')
+  const id = (await world.addUser('a@b.example')) as UserId
+  const token = paste(toSetupToken(server.baseUrl, 'healthy'))
+  const isClaim = ({ method }: { readonly method: string }) => method === 'POST'
+  server.addFault({ when: isClaim, does: { kind: 'delay', ms: 500 } })
+  const rooms = [another(world), another(world)]
+  const both = await Promise.all(rooms.map((room) => room.linkConnections(byOperator, id, token)))
+  assert.deepEqual(
+    both.map((rows) => rows.length),
+    [2, 2],
+  )
+  assert.equal(server.requests.filter(isClaim).length, 1)
+  assert.equal((await world.store.connections.list(id)).length, 2)
+  assert.equal((await world.store.logins.list(id)).length, 1)
 })
 
 test('tokens that were sent take no place of links under way', async (t) => {
