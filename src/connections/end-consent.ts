@@ -7,12 +7,14 @@
 import { type ConnectionId, type LoginId, newId } from '#kernel/ids.ts'
 import type { RevokeOptions } from '#providers/credentials.ts'
 import { UpstreamError, type UpstreamFailure } from '#providers/failure.ts'
+import type { Linking } from '#providers/linking.ts'
 import type { ConnectionRef, DiscoveredConnection } from '#providers/port.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { LoginRow } from '#store/ports/logins.ts'
 import type { Store } from '#store/ports/store.ts'
 import { SealError } from '#store/seal.ts'
 import { type AskOptions, askProvider, limitTime, toLogin } from './ask-provider.ts'
+import { findLinkingLogins, isLeft } from './linking-login.ts'
 import type { ActionOptions } from './options.ts'
 
 export type EndOfConsent =
@@ -80,7 +82,7 @@ export async function endUnsavedLogin(
 
 /**
  * As `endUnsavedLogin`, for a login that has a row; the provider's failure, or null. A login that existed at
- * the provider before it was linked here stays there.
+ * the provider before it was linked here stays there, and so does what another login may have the consent of.
  */
 export async function endEmptyLogin(
   options: ActionOptions,
@@ -92,6 +94,9 @@ export async function endEmptyLogin(
   const { endLogin, linking } = adapter ?? {}
   if (adapter === undefined || endLogin === undefined) return null
   if (linking?.register !== undefined && !login.isOurs) return null
+  if (linking?.sharesConsent && isLeft(login) && (await hasOther(options, login, linking))) {
+    return null
+  }
   const about = { provider, connectionId: null } as const
   try {
     await askProvider(provider, askOptions, (call) => endLogin.call(adapter, toLogin(login), call))
@@ -102,6 +107,16 @@ export async function endEmptyLogin(
     options.report.deletion({ ...about, outcome: 'abandoned', detail: error.failure.detail })
     return error.failure
   }
+}
+
+/** Whether the person has another login of this installation there that works, as far as is known. */
+async function hasOther(
+  { store }: ActionOptions,
+  { userId, provider }: LoginRow,
+  linking: Linking,
+): Promise<boolean> {
+  const others = await findLinkingLogins({ store }, { userId, provider, linking, renewed: null })
+  return others.some(({ row }) => row !== null && row.secret !== null)
 }
 
 const notConfigured = {

@@ -1,10 +1,9 @@
 /**
- * What a link opened at a provider and no connection uses: a session that is not judged yet (reading R38),
- * and the one that a renewal took the place of. Each is stored as a login of its own before anything else,
- * and is deleted once it has ended there. Where that fails the sweep tries again (`end-abandoned.ts`), as it
- * does an hour after this process has died.
+ * What a link opened at a provider and no connection uses: a session or token that is not judged yet
+ * (reading R38), and the session that a renewal took the place of. Each is stored as a login of its own
+ * before anything else, and is deleted once it has ended there. Where that fails the sweep tries again
+ * (`end-abandoned.ts`), as it does an hour after this process has died.
  */
-import { hash } from 'node:crypto'
 import type { By } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
 import { OwnerGoneError } from '#store/failure.ts'
@@ -13,6 +12,7 @@ import type { StoreRows } from '#store/ports/store.ts'
 import type { AskOptions } from './ask-provider.ts'
 import { type ClaimedLogin, saveClaimed, saveClaimedIn } from './claimed-login.ts'
 import { endEmptyLogin, endUnsavedLogin } from './end-consent.ts'
+import { nameLeft } from './linking-login.ts'
 import type { ActionOptions } from './options.ts'
 
 /** Whose it is, and the secret that ends it. */
@@ -21,7 +21,7 @@ export interface LeftBehind extends Pick<NewLogin, 'userId' | 'provider'> {
 }
 
 const toNewLogin = (left: LeftBehind): NewLogin => {
-  return { ...left, upstreamUserId: `left ${hash('sha256', left.secret)}`, isOurs: true }
+  return { ...left, upstreamUserId: nameLeft(left.secret), isOurs: true }
 }
 
 /** @throws ApiError `user_not_found`, once it has been ended, for a user who was deleted meanwhile. */

@@ -1,4 +1,5 @@
 /** Which login of a person a link in a browser is added to. */
+import { hash } from 'node:crypto'
 import { apiError } from '#contract/errors.ts'
 import type { Provider } from '#contract/resources.ts'
 import type { LoginId, UserId } from '#kernel/ids.ts'
@@ -14,6 +15,12 @@ export interface LinkingLogin {
   readonly id: LoginId
   readonly row: LoginRow | null
 }
+
+/** Stands in place of the person's id there, in a login that no connection uses (`left-logins.ts`). */
+export const nameLeft = (secret: string): string => `left ${hash('sha256', secret)}`
+
+export const isLeft = ({ upstreamUserId }: Pick<LoginRow, 'upstreamUserId'>): boolean =>
+  upstreamUserId.startsWith('left ')
 
 interface Wanted {
   readonly userId: UserId
@@ -42,7 +49,7 @@ export async function findLinkingLogins(
   const found: LinkingLogin[] = []
   for (const id of await store.logins.listIds(userId)) {
     const reference = await store.logins.find(id)
-    if (reference?.provider !== provider) continue
+    if (reference?.provider !== provider || isLeft(reference)) continue
     const row = await openLogin(store, id)
     if (row !== null && row !== 'damaged' && accepts(row)) found.push({ id, row })
   }

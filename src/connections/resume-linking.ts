@@ -52,8 +52,7 @@ function lookAgain(options: ActionOptions, by: By<Person>, { row, stop }: Look):
     const open = await findOpen(options, current)
     if (open === null) return
     if (open === 'without_login' || isLost(options, current)) {
-      const failure = { reason: 'unavailable', code: 'interrupted' } as const
-      return failLinking(options, by, { attempt: row, ...failure })
+      return failLinking(options, by, { attempt: row, reason: 'interrupted', code: null })
     }
     const key = `linking-look:${open.login.id}` as const
     const { allowed } = await options.windows.take(key, looks.most, looks.withinMs)

@@ -56,6 +56,8 @@ export const linkingFailures = [
   'too_many',
   /** The institution or the provider failed; it may work later. */
   'unavailable',
+  /** The process that read the return has ended, and what it had read is not known. */
+  'interrupted',
   /** The provider refuses our application; only the operator can fix it. */
   'misconfigured',
 ] as const
@@ -115,6 +117,11 @@ export interface Linking {
   readonly needsLogin?: true
   /** Which of a person's logins a new consent is asked for with, where they have several. */
   isPreferred?(login: Login): boolean
+  /**
+   * Two secrets of one person may have the same consent, or be the same: what a link has opened is not ended
+   * while another login of the person has a secret. Absent: each has a consent of its own.
+   */
+  readonly sharesConsent?: true
   /**
    * Makes the person's login at the provider. The result is stored before anything else happens; the call is
    * never repeated blindly, since it may make another login each time. Absent: the return brings the login.

@@ -31,6 +31,7 @@ export interface AkahuLinkingOptions {
 export function makeLinking(options: AkahuLinkingOptions): Linking {
   return {
     stateIn: 'parameter',
+    sharesConsent: true,
     institutions: (call) => listInstitutions(options.client, call),
     // A revoked token is replaced by the one that the return brings.
     accepts: (login) =>
@@ -102,7 +103,7 @@ async function askKnown(
 
 async function finish(
   client: AkahuClient,
-  { query, returnUrl, login, renews }: ReturnRequest,
+  { query, returnUrl, login, renews, keep }: ReturnRequest,
   call: CallContext,
 ): Promise<LinkingReturn> {
   const error = query.get('error')
@@ -116,18 +117,15 @@ async function finish(
   const answer = await exchange(client, { code, redirectUri: returnUrl }, call)
   if (typeof answer !== 'string') return answer
   const tokens = { userToken: answer, appToken: null }
-  const upstreamUserId = await askOwner(client, tokens, call).catch(async (failure: unknown) => {
-    // A person who has linked before may have been given the token that is stored.
-    if (login === null) await endToken(client, tokens, call)
-    throw failure
-  })
+  const secret = toSecret(tokens)
+  await keep?.(secret)
+  const upstreamUserId = await askOwner(client, tokens, call)
   if (isOther(upstreamUserId, login) && renews !== null)
     return fail('different_account', 'other_user')
-  const identity = { upstreamUserId, secret: toSecret(tokens), isPersonal: false }
-  return { kind: 'agreed', identity }
+  return { kind: 'agreed', identity: { upstreamUserId, secret, isPersonal: false } }
 }
 
-/** Asked twice where Akahu fails: the code is used up, and nobody else knows the token. */
+/** Asked twice where Akahu fails: the code is used up. */
 async function askOwner(
   client: AkahuClient,
   tokens: UserTokens,
@@ -141,15 +139,6 @@ async function askOwner(
     if (kind === 'consent_lost') throw malformed('a token that was just given is refused', error)
     if (kind !== 'unavailable') throw error
     return (await fetchUser(client, tokens, call))._id
-  }
-}
-
-/** Ends a token that is stored nowhere; where Akahu fails again, its owner can end it at my.akahu.nz. */
-async function endToken(client: AkahuClient, tokens: UserTokens, call: CallContext): Promise<void> {
-  try {
-    await client.asUser(tokens, { method: 'DELETE', route: '/token', target: '/token' }, call)
-  } catch (error) {
-    if (!(error instanceof UpstreamError)) throw error
   }
 }
 

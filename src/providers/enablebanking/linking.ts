@@ -19,7 +19,7 @@ import { toInstitution } from './institutions.ts'
 import { keepNewSession, toBareSession } from './keep-session.ts'
 import { findStrange, keepAsked } from './link-person.ts'
 import { toPsuHeaders } from './psu-headers.ts'
-import { isBare, readSecret, toBareSecret } from './secret.ts'
+import { readSecret, toBareSecret } from './secret.ts'
 import { AuthBody, type NewSession, NewSessionBody, readBody, type WireAspsp } from './wire.ts'
 
 export function makeLinking(reach: Reach): Linking {
@@ -27,7 +27,6 @@ export function makeLinking(reach: Reach): Linking {
     stateIn: 'parameter',
     ...(reach.client.application === null ? { needsLogin: true } : {}),
     // An application of the person's own sees their accounts; this installation's may not.
-    accepts: (login) => !isBare(login),
     isPreferred: (login) => Boolean(readSecret(login)?.application),
     byCountry: {
       countries: (login, call) => reach.banks.countries(applicationOf(reach, login), call),

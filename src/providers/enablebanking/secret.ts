@@ -81,12 +81,6 @@ export function toBareSecret(secret: EnableBankingSecret | null): string | null 
   return writeSecret({ application: secret.application, session, bank: null })
 }
 
-/** A session of which no more is kept than ends it. */
-export function isBare(login: Pick<Login, 'secret'>): boolean {
-  const secret = readSecret(login)
-  return secret?.session != null && secret.bank === null
-}
-
 /** What a login with a consent has. */
 export interface OpenSession {
   readonly session: KeptSession

@@ -318,6 +318,18 @@ const token = (access_token: string, token_type: string) => ({
   token_type,
 })
 
+test('R38: a token is stored before anything is asked with it', async () => {
+  await using ground = await makeGround()
+  const { searchParams: query } = await decide(await begin(ground), { decision: 'allow', bank })
+  const kept: string[] = []
+  const { requests } = ground.akahu
+  const keep = async (secret: string) => void kept.push(secret, requests.at(-1)?.path ?? '')
+  const request = { login: null, query, returnUrl, renews: null, keep }
+  const outcome = await linkingOf(ground).finish(request, call)
+  assert.ok(outcome.kind === 'agreed')
+  assert.deepEqual(kept, [outcome.identity.secret, '/v1/token'])
+})
+
 test('whose the new token is is asked again when Akahu fails, because the code is used up', async () => {
   await using ground = await makeGround()
   const isMe = ({ path }: { path: string }) => path === '/v1/me'

@@ -3,6 +3,7 @@ import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
 import { hashState } from '#connections/linking-attempt.ts'
 import { byOperator } from '#contract/actor.ts'
+import { institutions } from '#sandbox/akahu/factories.ts'
 import { agreeAtBank } from '#tests/support/bank-page.ts'
 import type { Jar } from '#tests/support/jar.ts'
 import { type Person, startPages } from './world.ts'
@@ -111,6 +112,76 @@ test('a session of a link that waits ends with the account of its person', async
   assert.deepEqual(statuses(), ['CLOSED'])
 })
 
+/** To Akahu’s page and its answer; the path of the return. */
+async function agreeAtAkahu(
+  jar: Jar,
+  more: Readonly<Record<string, string>> = {},
+): Promise<string> {
+  const { hidden } = await jar.get('/connections/new?provider=akahu')
+  const fields = { ...hidden, provider: 'akahu', institution: institutions.asb._id }
+  const begun = await jar.post('/connections/new', fields)
+  const address = new URL(begun.location ?? assert.fail(begun.text))
+  const body = new URLSearchParams([...address.searchParams])
+  for (const [name, value] of Object.entries({ decision: 'allow', ...more })) body.set(name, value)
+  const target = address.origin + address.pathname
+  const answer = await fetch(target, { method: 'POST', body, redirect: 'manual' })
+  const back = new URL(answer.headers.get('location') ?? assert.fail(await answer.text()))
+  return back.pathname + back.search
+}
+
+const tokens = () =>
+  Object.values(world.service.sandbox.akahu.people).map(({ userToken }) => userToken)
+
+/** Akahu tells nothing about a token, and ends none. */
+function failAtAkahu(): void {
+  world.service.sandbox.akahu.addFault({
+    when: ({ method, path }) => method === 'DELETE' || /^\/v1\/(me|webhooks)$/.test(path),
+    does: { kind: 'reply', reply: { status: 503 } },
+  })
+}
+
+/** A link at Akahu whose token was given, and which then neither tells its owner nor can be ended. */
+async function leaveToken() {
+  const { person, jar } = await visitor()
+  const back = await agreeAtAkahu(jar)
+  failAtAkahu()
+  assert.match((await jar.get(back)).text, /It did not work this time/)
+  world.service.sandbox.akahu.clearFaults()
+  const [left, ...others] = await loginsOf(person)
+  assert.ok(left !== undefined && others.length === 0)
+  return { person, jar, isValid: () => tokens().includes(left.secret) }
+}
+
+test('R38: a token of Akahu whose owner was never told is ended by a later sweep', async () => {
+  const { person, isValid } = await leaveToken()
+  assert.ok(isValid())
+  await sweep()
+  assert.deepEqual([isValid(), await loginsOf(person)], [false, []])
+})
+
+test('a token of Akahu is not ended while another login of its person may have its consent', async () => {
+  const { person, jar, isValid } = await leaveToken()
+  // The second one is stored beside it, then given again.
+  for (const fields of [{ 'new-token': 'on' }, {}]) {
+    const end = await jar.get(await agreeAtAkahu(jar, fields))
+    assert.match(end.location ?? '', /done=linked/)
+  }
+  assert.equal((await loginsOf(person)).length, 2)
+  const { requests } = world.service.sandbox.akahu
+  const before = requests.length
+  await sweep()
+  assert.deepEqual(requests.slice(before), [])
+  const [login, ...others] = await loginsOf(person)
+  assert.ok(login !== undefined && others.length === 0 && !isValid())
+  failAtAkahu()
+  assert.match((await jar.get(await agreeAtAkahu(jar))).text, /It did not work this time/)
+  world.service.sandbox.akahu.clearFaults()
+  assert.deepEqual(
+    [tokens().includes(login.secret), await loginsOf(person), (await rowsOf(person)).length],
+    [true, [login], 1],
+  )
+})
+
 test('a renewal whose return was never read to its end has failed, although the former session still works', async () => {
   const { person, jar } = await visitor()
   await jar.get(await agree(jar))
@@ -129,6 +200,6 @@ test('a renewal whose return was never read to its end has failed, although the 
   world.service.clock.advance(10 * minuteMs)
   const waiting = await jar.get(back)
   const end = await jar.get(waiting.location ?? '')
-  assert.match(end.text, /It did not work this time/)
+  assert.match(end.text, /Linking was interrupted/)
   assert.equal((await rowsOf(person))[0]?.status, 'active')
 })

@@ -188,7 +188,10 @@ describe('providers that take seconds', { concurrency: true }, () => {
     const waiting = (await jar.get(back)).location ?? ''
     assert.match((await jar.get(waiting)).text, /on their way/)
     clock.advance(2 * actionMs + 1)
-    assert.match((await jar.get(waiting)).text, /It did not work this time/)
+    const end = await jar.get(waiting)
+    assert.equal(end.status, 503)
+    assert.match(end.text, /<h1>Linking was interrupted<\/h1>/)
+    assert.match(end.text, /Start again, and agree at Akahu once more/)
     assert.deepEqual(await rowsOf(person), [])
   })
 

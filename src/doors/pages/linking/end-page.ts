@@ -73,6 +73,11 @@ const words: Readonly<Record<LinkingFailure, (name: string) => Words>> = {
     text: `${name} or the institution had a failure, so nothing was linked. Wait a few minutes, then start again.`,
     button: again,
   }),
+  interrupted: (name) => ({
+    heading: 'Linking was interrupted',
+    text: `This server was stopped while it read what came back from ${name}, so nothing was linked. Start again, and agree at ${name} once more.`,
+    button: again,
+  }),
   misconfigured: (name) => ({
     heading: `${name} refuses this server`,
     text: `${name} does not accept the access of this installation. Only the operator can fix this: tell them that ${name} refuses it.`,

@@ -87,7 +87,7 @@ function showEnd(context: PagesContext, { visit, reply }: SignedInRequest, end: 
         { reason: end.reason, provider: end.provider, name },
         { again, list: listPath },
       )
-      const isOurs = end.reason === 'unavailable' || end.reason === 'misconfigured'
+      const isOurs = ['unavailable', 'interrupted', 'misconfigured'].includes(end.reason)
       return context.show(reply.code(isOurs ? 503 : 200), visit, page)
     }
     case 'over':
