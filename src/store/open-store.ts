@@ -6,7 +6,7 @@ import { type Clock, systemClock } from '#kernel/time.ts'
 import { checkIdentity, type Keys, type StoreMode } from './care/identity.ts'
 import { makeInspector } from './care/inspector.ts'
 import { reseal } from './care/reseal.ts'
-import { type KeyWatch, watchKeys } from './care/unlisted-keys.ts'
+import { reportOnce, watchKeys } from './care/unlisted-keys.ts'
 import { makeAccountStore } from './connections/accounts.ts'
 import { makeConnectionEventStore } from './connections/connection-events.ts'
 import { makeConnectionStore } from './connections/connections.ts'
@@ -42,7 +42,7 @@ import { makeUsageStore } from './people/usage.ts'
 import { makeUserStore } from './people/users.ts'
 import type { ReconnectDueAt } from './ports/mails.ts'
 import type { Store, StoreRows } from './ports/store.ts'
-import { makeSealer, type Sealer } from './seal.ts'
+import { makeSealer } from './seal.ts'
 import { makeLedgerStore } from './syncs/ledgers.ts'
 import { spreadSyncs } from './syncs/spread-syncs.ts'
 import { makeSyncStore } from './syncs/syncs.ts'
@@ -71,8 +71,9 @@ export interface OpenStoreOptions {
  * @throws StoreOpenError with a `reason` and a one-line message. Nothing stays open then.
  */
 export async function openStore(options: OpenStoreOptions): Promise<Store> {
-  const listed = makeSealer(options.encryptionKeys)
-  const keys = { sealer: listed, keysIn: options.encryptionKeysIn ?? 'ENCRYPTION_KEY' }
+  const { encryptionKeysIn: keysIn = 'ENCRYPTION_KEY', onLackingKey = () => {} } = options
+  const toLackError = reportOnce(keysIn, onLackingKey)
+  const sealer = makeSealer(options.encryptionKeys, toLackError)
   const log = options.log ?? (() => {})
   const clock = options.clock ?? systemClock
   const feeds: Feeds = {
@@ -85,18 +86,16 @@ export async function openStore(options: OpenStoreOptions): Promise<Store> {
       ? openSqlite(options.dataDir, log)
       : await connect(options.databaseUrl, log)
   try {
-    await prepareSchema(engine, options.mode, keys, { log, clock })
+    await prepareSchema(engine, options.mode, { sealer, keysIn }, { log, clock })
     await engine.listen({
       change: feeds.changes.emit,
       work: feeds.work.emit,
       arrival: feeds.arrivals.emit,
     })
-    const { reconnectDueAt = null, onLackingKey = () => {} } = options
-    const { keysIn } = keys
-    const watch = watchKeys({ places: engine, listed, keysIn, log, onLacking: onLackingKey })
-    const sealer = makeSealer(options.encryptionKeys, watch.explain)
+    const stopWatch = watchKeys({ places: engine, sealer, toLackError, log })
+    const { reconnectDueAt = null } = options
     const mails = { reconnectDueAt, sealer, now: () => clock.now() }
-    return makeStore(engine, feeds, mails, { log, listed, watch })
+    return makeStore(engine, feeds, mails, { log, stopWatch })
   } catch (error) {
     await engine.close()
     throw toOpenError(error, options)
@@ -155,23 +154,21 @@ async function prepareSchema(
 
 interface Care {
   readonly log: StoreLog
-  /** Knows the listed keys alone: for what the key column of a row is known of. */
-  readonly listed: Sealer
-  readonly watch: KeyWatch
+  readonly stopWatch: () => void
 }
 
 function makeStore(
   engine: Engine,
   feeds: Feeds,
   mails: MailQueue,
-  { log, listed, watch }: Care,
+  { log, stopWatch }: Care,
 ): Store {
   const { db } = engine
   const { sealer } = mails
   const write = makeWrite(engine, feeds)
   const opened = makeOpenedEndpoints(sealer)
   const closing = new AbortController()
-  const resealed = reseal(engine, { sealer: listed, log, signal: closing.signal }).catch(
+  const resealed = reseal(engine, { sealer, log, signal: closing.signal }).catch(
     (error: unknown) => {
       // The rows stay readable under their older key, and the next start tries again.
       log({ level: 'error', message: 'sealing under the first key stopped', error })
@@ -180,7 +177,7 @@ function makeStore(
   let closed: Promise<void> | undefined
   async function closeAll(): Promise<void> {
     closing.abort()
-    watch.stop()
+    stopWatch()
     await resealed
     await engine.close()
   }

@@ -10,7 +10,7 @@ test('what is sealed opens again for the same purpose and row', () => {
   const sealer = makeSealer([keyA])
   for (const plaintext of [text, Buffer.alloc(0), Buffer.alloc(100_000, 7)])
     assert.deepEqual(
-      Buffer.from(sealer.open('login', 'row 1', sealer.seal('login', 'row 1', plaintext))),
+      Buffer.from(sealer.open('login', 'row 1', sealer.seal('login', 'row 1', plaintext), null)),
       plaintext,
     )
 })
@@ -25,34 +25,34 @@ test('the same text never seals to the same bytes, and never shows in them', () 
 test('another purpose, another row and any changed byte do not open', () => {
   const sealer = makeSealer([keyA])
   const sealed = sealer.seal('login', 'row', text)
-  assert.throws(() => sealer.open('other', 'row', sealed), SealError)
-  assert.throws(() => sealer.open('login', 'other', sealed), SealError)
+  assert.throws(() => sealer.open('other', 'row', sealed, null), SealError)
+  assert.throws(() => sealer.open('login', 'other', sealed, null), SealError)
   for (let index = 0; index < sealed.length; index += 1) {
     const changed = Uint8Array.from(sealed)
     changed[index] = (changed[index] ?? 0) ^ 0x10
-    assert.throws(() => sealer.open('login', 'row', changed), SealError, `byte ${index}`)
+    assert.throws(() => sealer.open('login', 'row', changed, null), SealError, `byte ${index}`)
   }
   for (const length of [0, 1, 20, sealed.length - 1])
-    assert.throws(() => sealer.open('login', 'row', sealed.subarray(0, length)), SealError)
+    assert.throws(() => sealer.open('login', 'row', sealed.subarray(0, length), null), SealError)
 })
 
 test('purpose and row are kept apart, however they are spelled', () => {
   const sealer = makeSealer([keyA])
   const sealed = sealer.seal('a', 'b:c', text)
-  assert.throws(() => sealer.open('a:b', 'c', sealed), SealError)
+  assert.throws(() => sealer.open('a:b', 'c', sealed, null), SealError)
 })
 
 test('the first key seals, every listed key opens, an unlisted one is named by its fingerprint', () => {
   const old = makeSealer([keyA])
   const sealed = old.seal('login', 'row', text)
   const rotated = makeSealer([keyB, keyA])
-  assert.deepEqual(Buffer.from(rotated.open('login', 'row', sealed)), text)
+  assert.deepEqual(Buffer.from(rotated.open('login', 'row', sealed, null)), text)
   assert.equal(rotated.keyOf(sealed), old.current)
   assert.equal(rotated.keyOf(rotated.seal('login', 'row', text)), makeSealer([keyB]).current)
   assert.ok(rotated.knows(old.current))
   const without = makeSealer([keyB])
   assert.ok(!without.knows(old.current))
-  assert.throws(() => without.open('login', 'row', sealed), new RegExp(old.current))
+  assert.throws(() => without.open('login', 'row', sealed, null), new RegExp(old.current))
 })
 
 test('a fingerprint is short, stable and not the key', () => {

@@ -17,10 +17,11 @@ export interface Sealer {
    */
   seal(purpose: string, aad: string, plaintext: Uint8Array): Uint8Array
   /**
-   * @throws SealError for an unlisted key, another purpose or `aad`, or changed bytes. The store's own sealer
-   * throws StoreUnavailableError for an unlisted key that may be another process's.
+   * @param keyColumn the row's fingerprint of the key; null: the value has no such column.
+   * @throws SealError for an unlisted key, another purpose or `aad`, or changed bytes; what `toLackError`
+   * makes when the key column names the unlisted key, too.
    */
-  open(purpose: string, aad: string, sealed: Uint8Array): Uint8Array
+  open(purpose: string, aad: string, sealed: Uint8Array, keyColumn: string | null): Uint8Array
   /** The fingerprint of the key that sealed a ciphertext. */
   keyOf(sealed: Uint8Array): string
   /**
@@ -31,8 +32,20 @@ export interface Sealer {
   deriveAll(purpose: string): readonly Uint8Array[]
 }
 
-/** What `open` throws for a key that is not listed; null: a `SealError`. `fingerprint` is that of the key. */
-export type ExplainUnlisted = (fingerprint: string, purpose: string) => Error | null
+/** What `open` throws for a value that another process sealed with a key that is not listed here. */
+export type ToLackError = (fingerprint: string) => Error
+
+/** A sealed column `secret` and the column of its key. */
+export interface SealedSecret {
+  readonly secret: Uint8Array
+  readonly secretKey: string | null
+}
+
+/** A sealed column `payload` and the column of its key. */
+export interface SealedPayload {
+  readonly payload: Uint8Array
+  readonly payloadKey: string | null
+}
 
 /** A ciphertext does not open. The message names the purpose and the key's fingerprint, never content. */
 export class SealError extends Error {
@@ -57,10 +70,7 @@ interface Key {
  * Makes the sealer of `ENCRYPTION_KEY`: keys of 32 bytes, the first encrypts, all decrypt.
  * @throws RangeError when the list is empty or a key has another length.
  */
-export function makeSealer(
-  keys: readonly Uint8Array[],
-  explainUnlisted: ExplainUnlisted = () => null,
-): Sealer {
+export function makeSealer(keys: readonly Uint8Array[], toLackError?: ToLackError): Sealer {
   const made = keys.map(makeKey)
   const [first] = made
   if (first === undefined) throw new RangeError('at least one encryption key is needed')
@@ -69,15 +79,12 @@ export function makeSealer(
     current: first.fingerprint,
     knows: (fingerprint) => byFingerprint.has(fingerprint),
     seal: (purpose, aad, plaintext) => sealWith(first, purpose, aad, plaintext),
-    open(purpose, aad, sealed) {
+    open(purpose, aad, sealed, keyColumn) {
       const fingerprint = keyOf(sealed)
       const key = byFingerprint.get(fingerprint)
-      if (key === undefined)
-        throw (
-          explainUnlisted(fingerprint, purpose) ??
-          new SealError(`no listed key opens this ${purpose}: it needs ${fingerprint}`)
-        )
-      return openWith(key, purpose, aad, sealed)
+      if (key !== undefined) return openWith(key, purpose, aad, sealed)
+      if (toLackError !== undefined && fingerprint === keyColumn) throw toLackError(fingerprint)
+      throw new SealError(`no listed key opens this ${purpose}: it needs ${fingerprint}`)
     },
     keyOf,
     derive: (purpose) => Uint8Array.from(first.subkey(`derive:${purpose}`)),

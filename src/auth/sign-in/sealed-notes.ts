@@ -33,7 +33,8 @@ export function defineNotes<Shape extends z.ZodRawShape>(
     /** Null: there is none, it has expired, is bound to something else or is damaged. */
     open({ sealer, clock }: NotesOptions, binding: string, text: string | null) {
       if (text === null) return null
-      const bytes = openOrNull(() => sealer.open(purpose, binding, Buffer.from(text, 'base64url')))
+      const sealed = Buffer.from(text, 'base64url')
+      const bytes = openOrNull(() => sealer.open(purpose, binding, sealed, null))
       if (bytes === null) return null
       const { until: end, ...rest }: Record<string, unknown> = JSON.parse(
         Buffer.from(bytes).toString('utf8'),

@@ -10,6 +10,7 @@ import {
   openSecrets,
   openUrl,
   type SealedSecrets,
+  type SealedUrl,
   sealSecrets,
   sealUrl,
 } from '../events/endpoint-rows.ts'
@@ -18,7 +19,7 @@ import { openMatter, sealMatter } from '../mails/mail-queue.ts'
 import { type OAuthTable, openOAuthPayload, sealOAuthPayload } from '../people/oauth-payload.ts'
 import { openFactor, sealFactor } from '../people/second-factors.ts'
 import type { LoginName } from '../ports/logins.ts'
-import type { Sealer } from '../seal.ts'
+import type { SealedPayload, SealedSecret, Sealer } from '../seal.ts'
 import { openLedgerKey, sealLedgerKey } from '../syncs/ledgers.ts'
 
 /** A row sealed under an older key. */
@@ -128,10 +129,12 @@ function sealedTable<Row>(definition: Definition<Row>): SealedTable {
   }
 }
 
-interface LoginSecret extends LoginName {
+interface LoginSecret extends LoginName, SealedSecret {
   readonly id: LoginId
-  readonly secret: Uint8Array
 }
+
+const secret = { secret: 'secret', secretKey: 'secret_key' }
+const payload = { payload: 'payload', payloadKey: 'payload_key' }
 
 const logins = sealedTable<LoginSecret>({
   name: 'logins',
@@ -141,73 +144,70 @@ const logins = sealedTable<LoginSecret>({
     userId: 'user_id',
     provider: 'provider',
     upstreamUserId: 'upstream_user_id',
-    secret: 'secret',
+    ...secret,
   },
-  reseal: (sealer, row) => sealedColumns(sealer, row, openSecret(sealer, row, row.secret)),
+  reseal: (sealer, row) => sealedColumns(sealer, row, openSecret(sealer, row)),
 })
 
 const oauthTable = (name: OAuthTable) =>
-  sealedTable<{ readonly id: Uint8Array; readonly payload: Uint8Array }>({
+  sealedTable<SealedPayload & { readonly id: Uint8Array }>({
     name,
     damage: 'the payload of an OAuth row does not open',
-    columns: { id: 'id', payload: 'payload' },
+    columns: { id: 'id', ...payload },
     sealed: 'payload',
     nameRow: ({ id }) => Buffer.from(id).toString('hex'),
-    reseal: (sealer, { id, payload }) =>
-      sealOAuthPayload(sealer, name, id, openOAuthPayload(sealer, name, id, payload)),
+    reseal: (sealer, row) =>
+      sealOAuthPayload(sealer, name, row.id, openOAuthPayload(sealer, name, row.id, row)),
   })
 
-interface Secret<Id> {
+interface Secret<Id> extends SealedSecret {
   readonly id: Id
-  readonly secret: Uint8Array
 }
 
 const ledgerKeys = sealedTable<Secret<UserId>>({
   name: 'ledger_keys',
   damage: 'the key of a ledger does not open',
-  columns: { id: 'user_id', secret: 'secret' },
-  reseal: (sealer, { id, secret }) => sealLedgerKey(sealer, id, openLedgerKey(sealer, id, secret)),
+  columns: { id: 'user_id', ...secret },
+  reseal: (sealer, row) => sealLedgerKey(sealer, row.id, openLedgerKey(sealer, row.id, row)),
 })
 
 const secondFactors = sealedTable<Secret<UserId>>({
   name: 'second_factors',
   damage: 'the secret of a second factor does not open',
-  columns: { id: 'user_id', secret: 'secret' },
-  reseal: (sealer, { id, secret }) => sealFactor(sealer, id, openFactor(sealer, id, secret)),
+  columns: { id: 'user_id', ...secret },
+  reseal: (sealer, row) => sealFactor(sealer, row.id, openFactor(sealer, row.id, row)),
 })
 
-const endpoints = sealedTable<
-  SealedSecrets & { readonly id: EndpointId; readonly sealedUrl: Uint8Array }
->({
+const endpoints = sealedTable<SealedSecrets & SealedUrl & { readonly id: EndpointId }>({
   name: 'webhook_endpoints',
   damage: 'the secrets of a webhook endpoint do not open',
   columns: {
     id: 'id',
     sealedUrl: 'sealed_url',
-    secret: 'secret',
+    ...secret,
     previousSecret: 'previous_secret',
     previousUntil: 'previous_until',
   },
-  reseal: (sealer, { id, sealedUrl, ...secrets }) => ({
-    ...sealSecrets(sealer, id, openSecrets(sealer, id, secrets)),
-    ...sealUrl(sealer, id, openUrl(sealer, id, sealedUrl)),
+  reseal: (sealer, row) => ({
+    ...sealSecrets(sealer, row.id, openSecrets(sealer, row.id, row)),
+    ...sealUrl(sealer, row.id, openUrl(sealer, row.id, row)),
   }),
 })
 
 const eventKeys = sealedTable<Secret<EventId>>({
   name: 'event_keys',
   damage: 'the key of an event does not open',
-  columns: { id: 'event_id', secret: 'secret' },
+  columns: { id: 'event_id', ...secret },
   isSeparate: true,
-  reseal: (sealer, { id, secret }) => wrapKey(sealer, id, unwrapKey(sealer, id, secret)),
+  reseal: (sealer, row) => wrapKey(sealer, row.id, unwrapKey(sealer, row.id, row)),
 })
 
-const mails = sealedTable<{ readonly id: string; readonly payload: Uint8Array }>({
+const mails = sealedTable<SealedPayload & { readonly id: string }>({
   name: 'mails',
   damage: 'the payload of a mail does not open',
-  columns: { id: 'id', payload: 'payload' },
+  columns: { id: 'id', ...payload },
   sealed: 'payload',
-  reseal: (sealer, { id, payload }) => sealMatter(sealer, id, openMatter(sealer, id, payload)),
+  reseal: (sealer, row) => sealMatter(sealer, row.id, openMatter(sealer, row.id, row)),
 })
 
 /** In the order in which rotation handles them. */
@@ -235,6 +235,15 @@ export async function listKeys(
     key = await table.nextKey(places, key)
   }
   return keys
+}
+
+/** A key that rows are sealed with and that is not listed; null: there is none. */
+export async function findLacked(places: SealedStore, sealer: Sealer): Promise<string | null> {
+  for (const table of sealedTables) {
+    const lacked = (await listKeys(places, table)).find((key) => !sealer.knows(key))
+    if (lacked !== undefined) return lacked
+  }
+  return null
 }
 
 /** Lists what `listKeys` lists, without the current key. */

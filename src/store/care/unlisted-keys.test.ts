@@ -1,12 +1,34 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { reconnectDueAt } from '#mail/reconnect-due.ts'
+import { accept, addEndpoint, newEvent } from '#tests/contract/store/event-rows.ts'
 import { keyA, keyB, makeMigratedPlace, openSqliteStore } from '#tests/contract/store/place.ts'
-import { addLogin, addUser } from '#tests/contract/store/rows.ts'
+import {
+  addGrant,
+  addLink,
+  addLogin,
+  addOAuthRow,
+  addUser,
+  now,
+  someHash,
+} from '#tests/contract/store/rows.ts'
+import { makeLoginStore } from '../connections/logins.ts'
+import { makeFeed } from '../engine/change-feed.ts'
+import { makeWrite } from '../engine/engine.ts'
 import { openSqlite } from '../engine/sqlite-engine.ts'
+import { makeDeliveryStore } from '../events/deliveries.ts'
+import { makeEndpointStore } from '../events/endpoints.ts'
+import { makeEventStore } from '../events/events.ts'
+import { makeOpenedEndpoints } from '../events/opened-endpoints.ts'
 import { StoreUnavailableError } from '../failure.ts'
+import { makeMailStore } from '../mails/mails.ts'
+import { makeOAuthStore } from '../people/oauth.ts'
+import { makeSecondFactorStore } from '../people/second-factors.ts'
+import type { Store } from '../ports/store.ts'
 import { makeSealer, SealError } from '../seal.ts'
-import { watchKeys } from './unlisted-keys.ts'
+import { makeLedgerStore } from '../syncs/ledgers.ts'
+import { reportOnce, watchKeys } from './unlisted-keys.ts'
 
 /** The secret of a login as another process would seal it. */
 const sealedByB = Buffer.from(makeSealer([keyB]).seal('login', 'row', Buffer.from('x'))).toString(
@@ -24,10 +46,8 @@ async function settle(t: TestContext) {
   return { place, id, ends, store: await openSqliteStore(t, { ...place, open }) }
 }
 
-test('a secret that names a key which no row is sealed with is damaged, and the process goes on', async (t) => {
+test('a secret that names another key than its row does is damaged, and the process goes on', async (t) => {
   const { store, id, ends } = await settle(t)
-  await assert.rejects(store.logins.get(id), StoreUnavailableError)
-  await sleep(50)
   for (let count = 0; count < 3; count += 1) await assert.rejects(store.logins.get(id), SealError)
   assert.deepEqual(ends, [])
 })
@@ -44,7 +64,7 @@ test('a row that is damaged in this way does not stop the sealing of the others 
   assert.ok(lines.includes('the secret of a login does not open'), lines.join())
   assert.ok(lines.includes('some secrets are still sealed under an older key'), lines.join())
   assert.equal((await rotated.logins.get(other))?.id, other)
-  await assert.rejects(rotated.logins.get(id), StoreUnavailableError)
+  await assert.rejects(rotated.logins.get(id), SealError)
   await rotated.close()
 })
 
@@ -52,26 +72,81 @@ function noteIn(lines: string[]) {
   return ({ message }: { readonly message: string }) => lines.push(message)
 }
 
-test('a process that opens nothing finds out within a minute that others seal with a key which it lacks', async (t) => {
-  t.mock.timers.enable({ apis: ['setInterval'] })
+/** A store whose rows are sealed with the first key, as a process sees it that lists the second one alone. */
+async function openLacking<Added>(t: TestContext, add: (store: Store) => Promise<Added>) {
   const place = makeMigratedPlace()
-  const store = await place.open()
-  await addLogin(store, (await addUser(store)).id)
+  const store = await place.open({ reconnectDueAt })
+  const added = await add(store)
   await store.close()
   const engine = openSqlite(place.dataDir, () => {})
   t.after(async () => {
     await engine.close()
     await place.remove()
   })
-  const told = Promise.withResolvers<Error>()
-  const watch = watchKeys({
-    places: engine,
-    listed: makeSealer([keyB]),
-    keysIn: 'ENCRYPTION_KEY',
-    log: () => {},
-    onLacking: told.resolve,
+  const ends: Error[] = []
+  const toLackError = reportOnce('ENCRYPTION_KEY', (error) => ends.push(error))
+  const sealer = makeSealer([keyB], toLackError)
+  return { ...added, engine, toLackError, sealer, ends }
+}
+
+test('whatever another process sealed with a key that this one lacks is unavailable, and one report says so', async (t) => {
+  const stage = await openLacking(t, async (store) => {
+    const { user, login, connection } = await addLink(store)
+    const endpoint = await addEndpoint(store, user.id)
+    const [event] = await accept(store, [newEvent(user.id, connection.id)])
+    assert(event !== undefined)
+    await store.ledgers.begin(user.id)
+    const factor = { userId: user.id, secret: someHash(), at: now, step: 0, codeHashes: [] }
+    await store.secondFactors.create(factor)
+    const grant = await addGrant(store, user.id)
+    const { id: rowId } = await addOAuthRow(store, { model: 'Agent', grantId: grant.id })
+    await addOAuthRow(store, { grantId: grant.id })
+    const matter = { kind: 'key-created', name: 'laptop', byOperator: false } as const
+    await store.mails.queue({ key: 'mail', userId: null, matter, at: now })
+    const ids = { login: login.id, user: user.id, endpoint: endpoint.id, event: event.id }
+    return { ids: { ...ids, grant: grant.id, row: rowId } }
   })
+  const { ids, engine, sealer } = stage
+  const feed = <News>() => makeFeed<News>(() => {}, 'a listener failed')
+  const write = makeWrite(engine, { changes: feed(), work: feed(), arrivals: feed() })
+  const parts = { engine, write, sealer, opened: makeOpenedEndpoints(sealer) }
+  const [logins, oauth, endpoints] = [
+    makeLoginStore(parts),
+    makeOAuthStore(parts),
+    makeEndpointStore(parts),
+  ]
+  const mails = makeMailStore({ ...parts, mails: { reconnectDueAt, sealer, now: () => now } })
+  const due = { now, leaseMs: 1, limit: 1 }
+  for (const open of [
+    () => logins.get(ids.login),
+    () => logins.list(ids.user),
+    () => endpoints.list(ids.user),
+    () => endpoints.find(ids.endpoint),
+    () => endpoints.readSecrets(ids.endpoint),
+    () => endpoints.rotate(ids.endpoint, 'whsec_new', now),
+    () => makeDeliveryStore(parts).claimEndpoints({ ...due, unhealthy: false }),
+    () => makeEventStore(parts).open(ids.event),
+    () => makeLedgerStore(parts).readKey(ids.user),
+    () => makeLedgerStore(parts).checkKey(ids.user, () => {}),
+    () => makeSecondFactorStore(parts).find(ids.user),
+    () => oauth.find('Agent', ids.row),
+    () => oauth.findGrant(ids.grant),
+    () => oauth.listAgents(ids.user, now),
+    () => mails.claim(due),
+  ])
+    await assert.rejects(open, StoreUnavailableError, String(open))
+  assert.equal(stage.ends.length, 1)
+})
+
+test('a process that opens nothing finds out within a minute that others seal with a key which it lacks', async (t) => {
+  t.mock.timers.enable({ apis: ['setInterval'] })
+  const { engine, sealer, toLackError, ends } = await openLacking(t, async (store) => {
+    await addLogin(store, (await addUser(store)).id)
+    return {}
+  })
+  const stopWatch = watchKeys({ places: engine, sealer, toLackError, log: () => {} })
   t.mock.timers.tick(60_000)
-  assert.match((await told.promise).message, /^ENCRYPTION_KEY of this process lacks the key/)
-  watch.stop()
+  await sleep(50)
+  assert.match(String(ends[0]), /ENCRYPTION_KEY of this process lacks the key/)
+  stopWatch()
 })

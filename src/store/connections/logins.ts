@@ -9,19 +9,18 @@ import { type Db, isAfter } from '../engine/tables.ts'
 import { LoginTakenError } from '../failure.ts'
 import { bumpEpoch, demandUser, lockUser } from '../people/users.ts'
 import type { LoginName, LoginRow, LoginStore } from '../ports/logins.ts'
-import type { Sealer } from '../seal.ts'
+import type { SealedSecret, Sealer } from '../seal.ts'
 
-const columns = [
+const bareColumns = [
   'id',
   'user_id as userId',
   'provider',
   'upstream_user_id as upstreamUserId',
-  'secret',
   'version',
   'is_ours as isOurs',
 ] as const
 
-const bareColumns = columns.filter((column) => column !== 'secret')
+const columns = [...bareColumns, 'secret', 'secret_key as secretKey'] as const
 
 const purpose = 'login-secret'
 
@@ -247,8 +246,9 @@ export function sealedColumns(sealer: Sealer, name: LoginName, secret: string | 
 }
 
 /** The decrypted secret. @throws SealError when it does not open. */
-export function openSecret(sealer: Sealer, name: LoginName, sealed: Uint8Array): string {
-  return Buffer.from(sealer.open(purpose, identity(name), sealed)).toString('utf8')
+export function openSecret(sealer: Sealer, row: LoginName & SealedSecret): string {
+  const opened = sealer.open(purpose, identity(row), row.secret, row.secretKey)
+  return Buffer.from(opened).toString('utf8')
 }
 
 function identity({ userId, provider, upstreamUserId }: LoginName): string {
@@ -257,12 +257,17 @@ function identity({ userId, provider, upstreamUserId }: LoginName): string {
 
 function opened(
   sealer: Sealer,
-  row: LoginName &
-    Pick<LoginRow, 'id' | 'version' | 'isOurs'> & { readonly secret: Uint8Array | null },
+  {
+    secret,
+    secretKey,
+    ...row
+  }: Omit<LoginRow, 'secret'> &
+    Omit<SealedSecret, 'secret'> & { readonly secret: Uint8Array | null },
 ): LoginRow {
-  const { id, userId, provider, upstreamUserId, version, isOurs } = row
-  const secret = row.secret === null ? null : openSecret(sealer, row, row.secret)
-  return { id, userId, provider, upstreamUserId, secret, version, isOurs }
+  return {
+    ...row,
+    secret: secret === null ? null : openSecret(sealer, { ...row, secret, secretKey }),
+  }
 }
 
 /** The user of the login, whose row is locked then; null: there is neither. */

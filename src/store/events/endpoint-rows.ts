@@ -10,12 +10,13 @@ import { knownHealth } from '../engine/known-words.ts'
 import { type Db, moment, momentOrNull } from '../engine/tables.ts'
 import type { EndpointState } from '../ports/deliveries.ts'
 import type { EndpointRow, EndpointSecrets, HealthChange } from '../ports/endpoints.ts'
-import { openOrNull, type Sealer } from '../seal.ts'
+import { openOrNull, type SealedSecret, type Sealer } from '../seal.ts'
 
 export const endpointColumns = [
   'id',
   'user_id as userId',
   'sealed_url as sealedUrl',
+  'secret_key as secretKey',
   'events',
   'skip_empty as skipEmpty',
   'pending',
@@ -34,14 +35,14 @@ export const secretColumns = [
 ] as const
 
 type ReadRow = Omit<EndpointRow, 'url' | 'events'> & {
-  readonly sealedUrl: Uint8Array
   readonly events: string
-}
+} & SealedUrl
 
 /** As it is read with `endpointColumns`. */
-export function toEndpointRow(sealer: Sealer, { sealedUrl, events, ...row }: ReadRow): EndpointRow {
-  const url = openOrNull(() => openUrl(sealer, row.id, sealedUrl)) ?? ''
-  return { ...row, url, events: toEvents(events) }
+export function toEndpointRow(sealer: Sealer, row: ReadRow): EndpointRow {
+  const url = openOrNull(() => openUrl(sealer, row.id, row)) ?? ''
+  const { sealedUrl, secretKey, ...rest } = row
+  return { ...rest, url, events: toEvents(row.events) }
 }
 
 export function toEvents(text: string): readonly EventType[] {
@@ -54,8 +55,7 @@ export function fromEvents(events: readonly EventType[]): string {
   return events.join(',')
 }
 
-export interface SealedSecrets {
-  readonly secret: Uint8Array
+export interface SealedSecrets extends SealedSecret {
   readonly previousSecret: Uint8Array | null
   readonly previousUntil: number | null
 }
@@ -81,7 +81,7 @@ export function sealSecrets(
 /** Both secrets in plain text. @throws SealError when one cannot be decrypted. */
 export function openSecrets(sealer: Sealer, id: EndpointId, row: SealedSecrets): EndpointSecrets {
   const open = (sealed: Uint8Array, place: string) =>
-    Buffer.from(sealer.open(purpose, rowName(id, place), sealed)).toString('utf8')
+    Buffer.from(sealer.open(purpose, rowName(id, place), sealed, row.secretKey)).toString('utf8')
   const { secret, previousSecret, previousUntil } = row
   return {
     current: open(secret, 'secret'),
@@ -97,9 +97,14 @@ export function sealUrl(sealer: Sealer, id: EndpointId, url: string) {
   return { sealed_url: sealer.seal(purpose, rowName(id, 'url'), Buffer.from(url, 'utf8')) }
 }
 
+export interface SealedUrl extends Pick<SealedSecret, 'secretKey'> {
+  readonly sealedUrl: Uint8Array
+}
+
 /** @throws SealError when it cannot be decrypted. */
-export function openUrl(sealer: Sealer, id: EndpointId, sealed: Uint8Array): string {
-  return Buffer.from(sealer.open(purpose, rowName(id, 'url'), sealed)).toString('utf8')
+export function openUrl(sealer: Sealer, id: EndpointId, row: SealedUrl): string {
+  const opened = sealer.open(purpose, rowName(id, 'url'), row.sealedUrl, row.secretKey)
+  return Buffer.from(opened).toString('utf8')
 }
 
 export type ReadEndpoint = ReadRow & SealedSecrets
@@ -113,7 +118,7 @@ export interface OpenedEndpoint {
 
 /** As it is read with `endpointColumns` and `secretColumns`, maybe among others. */
 export function openEndpoint(sealer: Sealer, row: ReadEndpoint): OpenedEndpoint {
-  const url = openOrNull(() => openUrl(sealer, row.id, row.sealedUrl)) ?? ''
+  const url = openOrNull(() => openUrl(sealer, row.id, row)) ?? ''
   return { url, secrets: url === '' ? null : openOrNull(() => openSecrets(sealer, row.id, row)) }
 }
 

@@ -51,7 +51,7 @@ export function makeEndpointStore({ engine, write, sealer }: SealingOptions): En
     async readSecrets(id) {
       const row = await db
         .selectFrom('webhook_endpoints')
-        .select(secretColumns)
+        .select([...secretColumns, 'secret_key as secretKey'])
         .where('id', '=', id)
         .executeTakeFirst()
       return row === undefined ? null : openSecrets(sealer, id, row)

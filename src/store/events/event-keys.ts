@@ -8,7 +8,7 @@ import { inBatches } from '../engine/batches.ts'
 import type { Engine, RepositoryOptions } from '../engine/engine.ts'
 import { type Db, isBefore, moment, type Tables } from '../engine/tables.ts'
 import type { NewEvent } from '../ports/events.ts'
-import type { Sealer } from '../seal.ts'
+import type { SealedSecret, Sealer } from '../seal.ts'
 import { type EventKey, makeEventKey, unwrapKey, wrapKey } from './event-seal.ts'
 
 interface Parts {
@@ -40,20 +40,20 @@ export async function readKeys(
   ids: readonly EventId[],
 ): Promise<ReadonlyMap<EventId, EventKey>> {
   const wrapped = await readWrappedKeys(engine, ids)
-  return new Map([...wrapped].map(([id, secret]) => [id, unwrapKey(sealer, id, secret)]))
+  return new Map([...wrapped].map(([id, row]) => [id, unwrapKey(sealer, id, row)]))
 }
 
 /** As `readKeys`, not decrypted: one that cannot be decrypted affects its own event alone. */
 export async function readWrappedKeys(
   engine: Engine,
   ids: readonly EventId[],
-): Promise<ReadonlyMap<EventId, Uint8Array>> {
+): Promise<ReadonlyMap<EventId, SealedSecret>> {
   const keys = engine.keysOf(engine.db)
   const rows = await inBatches(ids, async (batch) => {
     const query = engine.queries.compile(selectKeys, keys, { ids: batch })
     return (await keys.executeQuery(query)).rows
   })
-  return new Map(rows.map(({ id, secret }) => [id, secret]))
+  return new Map(rows.map((row) => [row.id, row]))
 }
 
 /** These keys cannot be deleted until the transaction `tx` ends. `missing` throws: one is gone. */
@@ -80,7 +80,10 @@ interface KeyIds {
 }
 
 const selectKeys = (keys: Db, { ids }: KeyIds) =>
-  keys.selectFrom('event_keys').select(['event_id as id', 'secret']).where('event_id', 'in', ids)
+  keys
+    .selectFrom('event_keys')
+    .select(['event_id as id', 'secret', 'secret_key as secretKey'])
+    .where('event_id', 'in', ids)
 
 const selectIds = (keys: Db, { ids }: KeyIds) =>
   keys.selectFrom('event_keys').select('event_id').where('event_id', 'in', ids)

@@ -8,7 +8,7 @@ import { promisify } from 'node:util'
 import { constants, gunzip, gunzipSync, gzip, gzipSync } from 'node:zlib'
 import type { DeliveryId, EventId } from '#kernel/ids.ts'
 import type { NewEvent } from '../ports/events.ts'
-import { SealError, type Sealer } from '../seal.ts'
+import { SealError, type SealedSecret, type Sealer } from '../seal.ts'
 
 const compress = promisify(gzip)
 const decompress = promisify(gunzip)
@@ -36,8 +36,8 @@ export function wrapKey(sealer: Sealer, id: EventId, key: EventKey) {
 }
 
 /** @throws SealError when it cannot be decrypted. */
-export function unwrapKey(sealer: Sealer, id: EventId, wrapped: Uint8Array): EventKey {
-  return sealer.open(wrapPurpose, wrapName(id), wrapped)
+export function unwrapKey(sealer: Sealer, id: EventId, row: SealedSecret): EventKey {
+  return sealer.open(wrapPurpose, wrapName(id), row.secret, row.secretKey)
 }
 
 const wrapName = (id: EventId): string => JSON.stringify(['event_keys', id])

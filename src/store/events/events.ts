@@ -9,7 +9,7 @@ import { findFirst } from '../engine/rows.ts'
 import { type Db, moment } from '../engine/tables.ts'
 import { demandUserSoon } from '../people/users.ts'
 import type { EventRows, EventStore, NewEvent, SealedBody, SealedEvent } from '../ports/events.ts'
-import type { Sealer } from '../seal.ts'
+import type { SealedSecret, Sealer } from '../seal.ts'
 import { advanceFeed, feedPosition } from './consumers.ts'
 import { type HeldEndpoint, holdEndpoints, toEvents } from './endpoint-rows.ts'
 import { makeEventEnds } from './event-end.ts'
@@ -121,7 +121,7 @@ interface SealedRow extends Pick<SealedEvent, 'id' | 'type' | 'size'> {
   readonly payload: Uint8Array
 }
 
-function toBody(sealer: Sealer, row: SealedRow, wrapped: Uint8Array): SealedBody {
+function toBody(sealer: Sealer, row: SealedRow, wrapped: SealedSecret): SealedBody {
   let key: EventKey | null = null
   const unwrap = () => {
     key ??= unwrapKey(sealer, row.id, wrapped)

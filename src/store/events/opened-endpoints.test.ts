@@ -31,6 +31,7 @@ function sealed(sealer: Sealer, current: string, previous: string | null = null)
     ...plain,
     sealedUrl: sealUrl(sealer, id, 'https://consumer.example.test/').sealed_url,
     secret: columns.secret,
+    secretKey: columns.secret_key,
     previousSecret: columns.previous_secret,
     previousUntil: previous === null ? null : until,
   }

@@ -8,7 +8,7 @@ import { countRows } from '../engine/rows.ts'
 import { type Db, isAfter, moment } from '../engine/tables.ts'
 import type { MailKind, MailMatter } from '../mail-matter.ts'
 import { maxNoticesPerDay, type NewMail, type ReconnectDueAt } from '../ports/mails.ts'
-import type { Sealer } from '../seal.ts'
+import type { SealedPayload, Sealer } from '../seal.ts'
 
 export interface MailQueue {
   /** Null: this installation sends no mail. */
@@ -74,6 +74,6 @@ export function sealMatter(sealer: Sealer, id: string, text: string) {
 }
 
 /** @throws SealError when it does not open. */
-export function openMatter(sealer: Sealer, id: string, sealed: Uint8Array): string {
-  return Buffer.from(sealer.open(purpose, id, sealed)).toString('utf8')
+export function openMatter(sealer: Sealer, id: string, row: SealedPayload): string {
+  return Buffer.from(sealer.open(purpose, id, row.payload, row.payloadKey)).toString('utf8')
 }

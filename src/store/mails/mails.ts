@@ -9,7 +9,7 @@ import { countChanged, countRows } from '../engine/rows.ts'
 import { type Db, isAfter, isBefore, isDue, moment } from '../engine/tables.ts'
 import { MailMatter } from '../mail-matter.ts'
 import type { ClaimedMail, MailBacklog, MailStore } from '../ports/mails.ts'
-import { openOrNull, type Sealer } from '../seal.ts'
+import { openOrNull, type SealedPayload, type Sealer } from '../seal.ts'
 import { type MailQueue, openMatter, queueMail } from './mail-queue.ts'
 
 interface Parts {
@@ -89,21 +89,21 @@ function takeDue(
     .updateTable('mails')
     .set((row) => ({ due_at: moment(now + leaseMs), attempts: row('attempts', '+', 1) }))
     .where('id', 'in', (query) => query.selectFrom('due').select('due.id'))
-    .returning(['id', 'user_id as userId', 'kind', 'payload', 'attempts'])
-    .returning('created_at as createdAt')
+    .returning(['id', 'user_id as userId', 'kind', 'payload', 'payload_key as payloadKey'])
+    .returning(['attempts', 'created_at as createdAt'])
     .execute()
 }
 
 type Taken = Awaited<ReturnType<typeof takeDue>>[number]
 
-function toClaimed(sealer: Sealer, { payload, kind, ...row }: Taken): ClaimedMail {
-  return { ...row, kind: kind as ClaimedMail['kind'], matter: readMatter(sealer, row.id, payload) }
+function toClaimed(sealer: Sealer, { payload, payloadKey, kind, ...row }: Taken): ClaimedMail {
+  const matter = payload === null ? null : readMatter(sealer, row.id, { payload, payloadKey })
+  return { ...row, kind: kind as ClaimedMail['kind'], matter }
 }
 
 /** A row that cannot be read must not keep the others waiting. */
-function readMatter(sealer: Sealer, id: string, payload: Uint8Array | null): MailMatter | null {
-  if (payload === null) return null
-  const text = openOrNull(() => openMatter(sealer, id, payload))
+function readMatter(sealer: Sealer, id: string, row: SealedPayload): MailMatter | null {
+  const text = openOrNull(() => openMatter(sealer, id, row))
   return text === null ? null : (MailMatter.safeParse(JSON.parse(text)).data ?? null)
 }
 

@@ -2,7 +2,7 @@
  * Encryption of OAuth payloads: sealed under the current key and bound to their row, so that a copy in
  * another row does not open. Only the authorization server interprets the content.
  */
-import type { Sealer } from '../seal.ts'
+import type { SealedPayload, Sealer } from '../seal.ts'
 
 /** The two tables have separate purposes, so that a grant's payload never opens as a token's. */
 export type OAuthTable = 'oauth_grants' | 'oauth_rows'
@@ -25,9 +25,10 @@ export function openOAuthPayload(
   sealer: Sealer,
   table: OAuthTable,
   id: Uint8Array,
-  sealed: Uint8Array,
+  { payload, payloadKey }: SealedPayload,
 ): string {
-  return Buffer.from(sealer.open(purpose(table), rowName(table, id), sealed)).toString('utf8')
+  const opened = sealer.open(purpose(table), rowName(table, id), payload, payloadKey)
+  return Buffer.from(opened).toString('utf8')
 }
 
 const purpose = (table: OAuthTable): string => table.replace('_', '-')

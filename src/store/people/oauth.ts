@@ -23,6 +23,7 @@ import { openOAuthPayload, sealOAuthPayload } from './oauth-payload.ts'
 import { lockUser } from './users.ts'
 
 const times = ['created_at as createdAt', 'expires_at as expiresAt'] as const
+const sealed = ['payload', 'payload_key as payloadKey'] as const
 
 /** The repository of the authorization server. */
 export function makeOAuthStore(options: SealingOptions): OAuthStore {
@@ -52,8 +53,8 @@ function makeRows({ engine, write, sealer }: SealingOptions): Pick<OAuthStore, R
     async find(model, id) {
       const row = await engine.findRow(engine.queries.compile(selectRow, db, { id, model }))
       if (row === undefined) return null
-      const { payload, ...rest } = row
-      return { ...rest, payload: openOAuthPayload(sealer, 'oauth_rows', id, payload) }
+      const { payloadKey, ...rest } = row
+      return { ...rest, payload: openOAuthPayload(sealer, 'oauth_rows', id, row) }
     },
     async consume(model, id, at) {
       return hasChanged(
@@ -104,12 +105,13 @@ function makeGrants({ engine, write, sealer }: SealingOptions): Pick<OAuthStore,
     async findGrant(id) {
       const row = await db
         .selectFrom('oauth_grants')
-        .select(['user_id as userId', 'payload', ...times])
+        .select(['user_id as userId', ...sealed, ...times])
         .where('id', '=', id)
         .executeTakeFirst()
       if (row === undefined) return null
-      const payload = openOAuthPayload(sealer, 'oauth_grants', id, row.payload)
-      return { ...row, payload, usedAt: null }
+      const { payloadKey, ...rest } = row
+      const payload = openOAuthPayload(sealer, 'oauth_grants', id, row)
+      return { ...rest, payload, usedAt: null }
     },
     async findParties(id) {
       const parties = await db
@@ -174,7 +176,7 @@ const selectRow = (
 ) =>
   db
     .selectFrom('oauth_rows')
-    .select(['payload', ...times, 'used_at as usedAt'])
+    .select([...sealed, ...times, 'used_at as usedAt'])
     .where('id', '=', id)
     .where('model', '=', model)
 
@@ -296,6 +298,7 @@ async function listAgents(
       'oauth_grants.last_used_at as lastUsedAt',
       'agent.id',
       'agent.payload',
+      'agent.payload_key as payloadKey',
     ])
     .where('oauth_grants.user_id', '=', userId)
     .where(isAfter('oauth_grants.expires_at', at))
@@ -314,9 +317,9 @@ async function listAgents(
     .orderBy('oauth_grants.id')
     .limit(agentsListed)
     .execute()
-  return rows.map(({ id, payload, ...row }) => ({
+  return rows.map(({ id, payload, payloadKey, ...row }) => ({
     ...row,
-    payload: openOrNull(() => openOAuthPayload(sealer, 'oauth_rows', id, payload)),
+    payload: openOrNull(() => openOAuthPayload(sealer, 'oauth_rows', id, { payload, payloadKey })),
   }))
 }
 

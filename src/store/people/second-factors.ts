@@ -9,7 +9,7 @@ import type { SealingOptions } from '../engine/engine.ts'
 import { hasChanged } from '../engine/rows.ts'
 import { type Db, moment } from '../engine/tables.ts'
 import type { SecondFactorStore } from '../ports/second-factors.ts'
-import type { Sealer } from '../seal.ts'
+import type { SealedSecret, Sealer } from '../seal.ts'
 import { demandUser, lockUser } from './users.ts'
 
 const purpose = 'second-factor'
@@ -31,11 +31,14 @@ function makeFactors({
     async find(userId) {
       const row = await db
         .selectFrom('second_factors')
-        .select(['secret', 'created_at as createdAt', 'last_step as lastStep'])
+        .select(['secret', 'secret_key as secretKey'])
+        .select(['created_at as createdAt', 'last_step as lastStep'])
         .where('user_id', '=', userId)
         .executeTakeFirst()
       if (row === undefined) return null
-      return { ...row, userId, secret: new Uint8Array(openFactor(sealer, userId, row.secret)) }
+      const { createdAt, lastStep } = row
+      const secret = new Uint8Array(openFactor(sealer, userId, row))
+      return { userId, secret, createdAt, lastStep }
     },
     has: (userId) => hasFactor(db, userId),
     hasApp: (userId) => hasRow(db, 'second_factors', userId),
@@ -170,8 +173,8 @@ export function sealFactor(sealer: Sealer, userId: UserId, secret: Uint8Array) {
 }
 
 /** The secret in plain text. @throws SealError when it cannot be decrypted. */
-export function openFactor(sealer: Sealer, userId: UserId, sealed: Uint8Array): Uint8Array {
-  return sealer.open(purpose, rowName(userId), sealed)
+export function openFactor(sealer: Sealer, userId: UserId, row: SealedSecret): Uint8Array {
+  return sealer.open(purpose, rowName(userId), row.secret, row.secretKey)
 }
 
 const rowName = (userId: UserId): string => JSON.stringify(['second_factors', userId])

@@ -12,7 +12,7 @@ import type { Db } from '../engine/tables.ts'
 import { OwnerGoneError } from '../failure.ts'
 import { demandUser, lockUser, lockUserSoon, type UserState } from '../people/users.ts'
 import type { LedgerMonth, LedgerStore } from '../ports/ledgers.ts'
-import type { Sealer } from '../seal.ts'
+import type { SealedSecret, Sealer } from '../seal.ts'
 
 const purpose = 'ledger-key'
 const keyBytes = 32
@@ -33,7 +33,7 @@ export function makeLedgerStore({ engine, write, sealer }: SealingOptions): Ledg
       // The lock on the user's row: `end` waits for this transaction, or has committed before.
       if (db.isTransaction && (await lockUser(engine, db, userId)) !== 'living') return null
       const row = await selectKey(db, { userId }).executeTakeFirst()
-      return row === undefined ? null : openLedgerKey(sealer, userId, row.secret)
+      return row === undefined ? null : openLedgerKey(sealer, userId, row)
     },
     checkKey: (userId, check) =>
       write(async (tx) => {
@@ -44,9 +44,9 @@ export function makeLedgerStore({ engine, write, sealer }: SealingOptions): Ledg
         await lockUserSoon(engine, tx, { id: userId, found })
         await engine.later(tx, engine.queries.compile(selectKey, tx, { userId }), {
           check(rows) {
-            const [row] = rows as SealedKey[]
+            const [row] = rows as SealedSecret[]
             const isKept = isLiving && row !== undefined
-            check(isKept ? openLedgerKey(sealer, userId, row.secret) : null)
+            check(isKept ? openLedgerKey(sealer, userId, row) : null)
           },
         })
       }),
@@ -70,12 +70,9 @@ export function makeLedgerStore({ engine, write, sealer }: SealingOptions): Ledg
   }
 }
 
-interface SealedKey {
-  readonly secret: Uint8Array
-}
-
 function selectKey(db: Db, { userId }: { readonly userId: UserId }) {
-  return db.selectFrom('ledger_keys').select('secret').where('user_id', '=', userId)
+  const columns = ['secret', 'secret_key as secretKey'] as const
+  return db.selectFrom('ledger_keys').select(columns).where('user_id', '=', userId)
 }
 
 async function end(engine: Engine, tx: Db, userId: UserId): Promise<void> {
@@ -205,8 +202,8 @@ export function sealLedgerKey(sealer: Sealer, userId: UserId, key: Uint8Array) {
 }
 
 /** The key in plain text. @throws SealError when it cannot be decrypted. */
-export function openLedgerKey(sealer: Sealer, userId: UserId, sealed: Uint8Array): Uint8Array {
-  return sealer.open(purpose, rowName(userId), sealed)
+export function openLedgerKey(sealer: Sealer, userId: UserId, row: SealedSecret): Uint8Array {
+  return sealer.open(purpose, rowName(userId), row.secret, row.secretKey)
 }
 
 const rowName = (userId: UserId): string => JSON.stringify(['ledger_keys', userId])
