@@ -27,7 +27,7 @@ export interface MemoryKv extends Kv {
 
 const sweepEveryMs = 30_000
 
-/** Opens empty fast state for this process; `isShared()` is always false. `close` ends its sweep. */
+/** Opens empty fast state for this process. `close` ends its sweep. */
 export function openMemoryKv(options: MemoryKvOptions): MemoryKv {
   const cache = makeMemoryCache({
     clock: options.clock,
@@ -59,7 +59,6 @@ export function openMemoryKv(options: MemoryKvOptions): MemoryKv {
     budgets: windows,
     leases,
     breakers: makeMemoryBreakers(options.clock),
-    isShared: () => false,
     connections: () => [],
     ping: async () => {},
     close: async () => clearInterval(sweeper),

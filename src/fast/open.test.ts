@@ -40,7 +40,7 @@ test('an unreachable Redis is logged once, and limits apply from the start', asy
   const log = { info() {}, warn: (fields: object) => void warnings.push(fields) }
   const redisUrl = `redis://u:hush@localhost:${await findClosedPort()}`
   const kv = await openKv({ ...options, redisUrl, log })
-  assert.equal(kv.isShared(), false)
+  assert.equal(kv.connections()[0]?.isUp, false)
   assert.equal((await kv.windows.take('key:k', 1, 60_000)).allowed, true)
   assert.equal((await kv.windows.take('key:k', 1, 60_000)).allowed, false)
   assert.deepEqual(await kv.cache.get('k'), { kind: 'unavailable' })

@@ -285,8 +285,6 @@ export interface Kv {
   readonly budgets: WindowStore
   readonly leases: LeaseStore
   readonly breakers: BreakerStore
-  /** False in memory, and while limits, leases and breakers use memory as the fallback. */
-  isShared(): boolean
   /** Empty in memory. */
   connections(): readonly KvConnection[]
   ping(): Promise<void>

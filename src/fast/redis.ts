@@ -112,7 +112,6 @@ export async function openRedisKv(options: RedisKvOptions): Promise<Kv> {
     budgets: makeRedisWindows({ ...counted, shareOut: processes.count }),
     leases,
     breakers: makeRedisBreakers({ link, seal, local: makeMemoryBreakers(clock, rule), rule }),
-    isShared: link.isUp,
     connections: () => [links.limits.describe('limits'), links.cache.describe('cache')],
     ping: async () => void (await Promise.all([links.limits.probe(), links.cache.probe()])),
     async close() {

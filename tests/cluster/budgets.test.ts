@@ -8,7 +8,7 @@ import { openKv } from '#fast/open.ts'
 import { systemClock } from '#kernel/time.ts'
 import { makeBudget } from '#providers/budget.ts'
 import { snaptradeFacts } from '#providers/snaptrade/facts.ts'
-import { until } from './kv-stage.ts'
+import { isShared, until } from './kv-stage.ts'
 import { makeRedisServer } from './redis-server.ts'
 
 test('two processes make nine calls a minute about an account together, and background work leaves two of them', async (t) => {
@@ -28,7 +28,7 @@ test('two processes make nine calls a minute about an account together, and back
     for (const kv of processes) await kv.close()
     await server.close()
   })
-  await until(() => processes.every((kv) => kv.isShared()))
+  await until(() => processes.every((kv) => isShared(kv)))
   const budgets = processes.map((kv) =>
     makeBudget({
       windows: kv.budgets,

@@ -12,7 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { openKv } from '#fast/open.ts'
 import { systemClock } from '#kernel/time.ts'
 import { leaseOf, newAdmission, store, textOf } from '../contract/kv/admit-contract.ts'
-import { minute, openBeside, setStage, timed, until } from './kv-stage.ts'
+import { isShared, minute, openBeside, setStage, timed, until } from './kv-stage.ts'
 
 /** The part of a name that decides about its slot. */
 const tagOf = (name: string) => /\{([^}]+)\}/.exec(name)?.[1] ?? assert.fail(`${name} has no tag`)
@@ -53,9 +53,9 @@ test('the scripts are loaded each time Redis becomes available, not only when on
   }
   await until(async () => (await countScripts()) > 10)
   await server.kill()
-  await until(() => !kv.isShared())
+  await until(() => !isShared(kv))
   await server.start()
-  await until(() => kv.isShared())
+  await until(() => isShared(kv))
   await until(async () => (await countScripts()) > 10)
 })
 
@@ -92,9 +92,9 @@ test('after a pause of Redis with misses in flight every place is free at once, 
   await Promise.all(before.map((admitted) => leaseOf(admitted)?.release()))
   const late = await Promise.all(during)
   await Promise.all(late.map((admitted) => leaseOf(admitted)?.release()))
-  await until(() => !kv.isShared())
+  await until(() => !isShared(kv))
   server.wake()
-  await until(() => kv.isShared())
+  await until(() => isShared(kv))
   const { ms } = await timed(async () => {
     for (const one of owners) {
       const free = async () => {
@@ -133,8 +133,8 @@ test('a place that Redis grants over a lost connection, after it was given back,
   const admitted = await kv.admit(one)
   assert.equal(admitted.kind, 'unavailable')
   await leaseOf(admitted)?.release()
-  await until(() => !kv.isShared())
-  await until(() => kv.isShared())
+  await until(() => !isShared(kv))
+  await until(() => isShared(kv))
   await sleep(200)
   const [name = ''] = (await server.call('KEYS', 'tributary:lease:*')) as string[]
   assert.equal(name, '', 'nothing is taken')
@@ -169,7 +169,7 @@ test('R10: an answer that this process keeps is served only while Redis still ha
   await store(one, asked, 'fourth')
   assert.deepEqual(await both(), ['fourth', 'fourth'])
   await stage.server.kill()
-  await until(() => !one.isShared() && !two.isShared())
+  await until(() => !isShared(one) && !isShared(two))
   assert.deepEqual(await both(), ['unavailable', 'unavailable'])
 })
 
@@ -205,7 +205,7 @@ test('with cached answers on another server a request is judged in the same orde
   const hits = await Promise.all(Array.from({ length: 8 }, () => kv.admit(free)))
   assert.ok(hits.every((admitted) => textOf(admitted) === 'stored'))
   await limits.server.kill()
-  await until(() => !kv.isShared())
+  await until(() => !isShared(kv))
   assert.equal(textOf(await kv.admit(free)), 'stored', 'the cache is there without the limits')
   await answers.server.kill()
   await until(() => kv.connections().every(({ isUp }) => !isUp))
@@ -233,7 +233,7 @@ test('with cached answers on another server a request that only looks for its an
   assert.deepEqual(await kv.admit(called), { kind: 'miss', window: null, lease: null })
   await store(kv, called, 'stored')
   assert.equal(textOf(await kv.admit(called)), 'stored')
-  assert.deepEqual([kv.isShared(), warned], [true, []])
+  assert.deepEqual([isShared(kv), warned], [true, []])
 })
 
 /**

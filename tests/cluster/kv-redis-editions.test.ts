@@ -11,7 +11,7 @@ import type { UserId } from '#kernel/ids.ts'
 import { systemClock } from '#kernel/time.ts'
 import { leaseOf, newAdmission, store, textOf } from '../contract/kv/admit-contract.ts'
 import { makeCutLine } from './cut-line.ts'
-import { openBeside, type Stage, setStage, timed, until } from './kv-stage.ts'
+import { isShared, openBeside, type Stage, setStage, timed, until } from './kv-stage.ts'
 import { makeRedisServer } from './redis-server.ts'
 
 /** A user with a stored answer; `editionOf` asks for it without knowing the edition, and returns that. */
@@ -120,8 +120,8 @@ test('a Redis that comes back as it was before a change is not believed', async 
   await end()
   await server.call('SET', name, value, 'PX', '60000')
   await server.call('CLIENT', 'KILL', 'TYPE', 'normal')
-  await until(() => !other.isShared())
-  await until(() => other.isShared())
+  await until(() => !isShared(other))
+  await until(() => isShared(other))
   await until(async () => (await ask(other, asked, before)).kind !== 'unavailable')
   assert.equal(textOf(await ask(other, asked, before)), 'unsure')
 })
@@ -155,7 +155,7 @@ test('with a server of its own for the cache the edition is there, also while th
   const before = await knownEdition(kv, asked)
   assert.deepEqual(await limits.call('KEYS', 'tributary:edition:*'), [])
   await limits.kill()
-  await until(() => !kv.isShared())
+  await until(() => !isShared(kv))
   assert.equal(textOf(await ask(kv, asked, before)), 'stored')
   const end = await beginOf(stage.kv)(new Set([asked.owner as UserId]))
   await end()

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { Redis } from 'ioredis'
 import { newAdmission } from '../contract/kv/admit-contract.ts'
-import { answer, minute, openBeside, type Stage, setStage } from './kv-stage.ts'
+import { answer, isShared, minute, openBeside, type Stage, setStage } from './kv-stage.ts'
 
 /** Uses everything once, so that every kind of name stands in Redis. */
 async function useAll({ kv }: Pick<Stage, 'kv'>) {
@@ -65,7 +65,7 @@ for (const [what, write] of Object.entries(foreign)) {
       saved: 'conflict',
     })
     assert(remaining < first.remaining, 'it is counted there again')
-    assert.equal(stage.kv.isShared(), true)
+    assert.equal(isShared(stage.kv), true)
     assert.equal(stage.lines.length, said, 'nothing was said of Redis being away')
   })
 }

@@ -12,7 +12,7 @@ import type { Kv } from '#fast/port.ts'
 import { systemClock } from '#kernel/time.ts'
 import { makeBudget } from '#providers/budget.ts'
 import { makeCutLine } from './cut-line.ts'
-import { minute, setStage, timed, until } from './kv-stage.ts'
+import { isShared, minute, setStage, timed, until } from './kv-stage.ts'
 import { makeRedisServer } from './redis-server.ts'
 
 test('R6: a window continues from the last count when Redis becomes unavailable, and when it answers again', async (t) => {
@@ -21,18 +21,18 @@ test('R6: a window continues from the last count when Redis becomes unavailable,
   for (let count = 0; count < 4; count += 1) await take()
   await kv.windows.giveBack('key:k', 10, minute)
   await server.kill()
-  await until(() => !kv.isShared())
+  await until(() => !isShared(kv))
   assert.equal(await take(), 6)
   assert.equal(await take(), 5)
   await kv.windows.giveBack('key:k', 10, minute)
   await server.start()
-  await until(() => kv.isShared())
+  await until(() => isShared(kv))
   assert.equal(await take(), 5, 'a restart of Redis forgets nothing that this process knew')
   server.hang()
-  await until(() => !kv.isShared())
+  await until(() => !isShared(kv))
   const whileUnavailable = await take()
   server.wake()
-  await until(() => kv.isShared())
+  await until(() => isShared(kv))
   assert.ok((await take()) < whileUnavailable, 'what was counted meanwhile is counted there')
 })
 
@@ -41,9 +41,9 @@ test('a used-up window stays used up whatever becomes of Redis', async (t) => {
   const allowed = async () => (await kv.windows.take('sign-in:a', 3, minute)).allowed
   for (let count = 0; count < 3; count += 1) assert.equal(await allowed(), true)
   for (const change of [() => server.kill(), () => server.start()]) {
-    const was = kv.isShared()
+    const was = isShared(kv)
     await change()
-    await until(() => kv.isShared() !== was)
+    await until(() => isShared(kv) !== was)
     assert.equal(await allowed(), false)
   }
 })
@@ -78,11 +78,11 @@ test('while Redis is unavailable, what is left of a provider’s budget is divid
   }
   assert.equal(await spend(20), 40)
   await server.kill()
-  await until(() => kvs.every((kv) => !kv.isShared()))
+  await until(() => kvs.every((kv) => !isShared(kv)))
   const away = await spend(300)
   assert.ok(away <= 160 && away >= 150, `${away} of the 160 that were left`)
   await server.start()
-  await until(() => kvs.every((kv) => kv.isShared()))
+  await until(() => kvs.every((kv) => isShared(kv)))
   // Each process has sent its counts by then without a further request.
   await sleep(300)
   const afterwards = await spend(200)
@@ -129,7 +129,7 @@ test('a Redis that is late once under load stays in use, with the same windows a
   await sleep(400)
   server.wake()
   await Promise.all(flood)
-  assert.equal(kv.isShared(), true)
+  assert.equal(isShared(kv), true)
   assert.equal((await kv.windows.take('key:k', 100, minute)).remaining, 94)
   assert.deepEqual(lines, ['info'])
 })
@@ -148,15 +148,15 @@ test('a Redis whose every answer is late counts as unavailable, and is used agai
     await late.close()
     await slow.close()
   })
-  assert.equal(late.isShared(), true)
+  assert.equal(isShared(late), true)
   slow.delay(600)
   const { ms } = await timed(() => late.windows.take('key:k', 5, minute))
   assert.ok(ms < 1000, `${ms} ms`)
-  await until(() => !late.isShared())
+  await until(() => !isShared(late))
   assert.match(late.connections()[0]?.trouble ?? '', /timed out/)
   slow.delay(0)
-  await until(() => late.isShared())
-  assert.equal(kv.isShared(), true)
+  await until(() => isShared(late))
+  assert.equal(isShared(kv), true)
 })
 
 test('a Redis whose user may not run a needed command is unavailable, logged once, and used once it may', async (t) => {
@@ -186,13 +186,13 @@ test('a Redis whose user may not run a needed command is unavailable, logged onc
     // Several rounds of the probe: it must not be called in use by one of them.
     for (let round = 0; round < 4; round += 1) {
       await kv.ping()
-      assert.equal(kv.isShared(), false, denied)
+      assert.equal(isShared(kv), false, denied)
       await kv.windows.take('key:k', 5, minute)
     }
     assert.deepEqual(lines, [`warn ${text}`])
     assert.equal(kv.connections()[0]?.trouble, text)
     await server.call('ACL', ...rules)
-    await until(() => kv.isShared())
+    await until(() => isShared(kv))
   }
 })
 
@@ -229,7 +229,7 @@ test('a user who may not run INFO has shared state, and nothing is printed besid
     cacheKey: randomBytes(32),
   })
   t.after(() => kv.close())
-  assert.equal(kv.isShared(), true)
+  assert.equal(isShared(kv), true)
   assert.deepEqual(printed, [])
 })
 
@@ -254,18 +254,18 @@ test('a server without the database of the URL, or with a new password, is unava
   }
 
   const none = await open(`${server.url}/99`)
-  assert.equal(none.isShared(), false, 'nothing is kept in database 0 instead')
+  assert.equal(isShared(none), false, 'nothing is kept in database 0 instead')
   assert.equal(await reported(none), 'it has no database of the number in the URL')
 
   const second = await open(`${server.url}/2`)
-  assert.equal(second.isShared(), true)
+  assert.equal(isShared(second), true)
   await second.windows.take('key:k', 10, minute)
   assert.match(String(await server.call('INFO', 'keyspace')), /db2:keys/)
   await server.call('CONFIG', 'SET', 'requirepass', 'new')
   const operator = new Redis(server.url.replace('//', '//:new@'))
   await operator.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes')
   operator.disconnect()
-  await until(() => !second.isShared())
+  await until(() => !isShared(second))
   const wanted = 'it requires a password and the URL has none'
   for (let tries = 0; tries < 50 && (await reported(second)) !== wanted; tries += 1) {
     await sleep(100)

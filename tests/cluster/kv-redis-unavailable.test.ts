@@ -12,7 +12,7 @@ import type { Kv, WindowKey } from '#fast/port.ts'
 import { openRedisKv } from '#fast/redis.ts'
 import { silentJobs, silentLog, silentMetrics } from '#fast/report.ts'
 import { systemClock } from '#kernel/time.ts'
-import { answer, minute, setStage, timed, until } from './kv-stage.ts'
+import { answer, isShared, minute, setStage, timed, until } from './kv-stage.ts'
 import { makeRedisServer } from './redis-server.ts'
 
 test('R6: limits, leases and breakers are enforced while Redis is unavailable, and it is used again afterwards', async (t) => {
@@ -20,7 +20,7 @@ test('R6: limits, leases and breakers are enforced while Redis is unavailable, a
   await kv.windows.take('key:k', 2, minute)
   const shared = await kv.leases.acquire('k', 1)
   await server.kill()
-  await until(() => !kv.isShared())
+  await until(() => !isShared(kv))
 
   await assertEnforced(kv, 'key:new')
   assert.deepEqual(await kv.cache.get('k'), { kind: 'unavailable' })
@@ -30,7 +30,7 @@ test('R6: limits, leases and breakers are enforced while Redis is unavailable, a
   assert.deepEqual([...fellBack].sort(), ['breakers', 'cache', 'leases', 'windows'])
 
   await server.start()
-  await until(() => kv.isShared())
+  await until(() => isShared(kv))
   await until(() => kv.cache.set('k', answer, minute))
   await until(async () => (await kv.cache.get('k')).kind === 'hit')
   assert.equal((await kv.windows.take('key:k', 3, minute)).remaining, 1, 'the one before counts on')
@@ -43,16 +43,16 @@ test('a Redis that hangs delays requests briefly for a second, and then not at a
   const first = await timed(() => kv.windows.take('key:k', 5, minute))
   assert.ok(first.ms < 1000, `${first.ms} ms`)
   assert.equal(first.value.remaining, 4)
-  await until(() => !kv.isShared())
+  await until(() => !isShared(kv))
   const later = await timed(() => kv.windows.take('key:k', 5, minute))
   assert.ok(later.ms < 50, `${later.ms} ms`)
   assert.equal(later.value.remaining, 3)
   assert.deepEqual(await kv.cache.get('k'), { kind: 'unavailable' })
   // Long enough for the connection itself to be closed and opened again.
   await sleep(1500)
-  assert.equal(kv.isShared(), false)
+  assert.equal(isShared(kv), false)
   server.wake()
-  await until(() => kv.isShared())
+  await until(() => isShared(kv))
   // One command may still be late on a machine that is busy; memory stands in for it.
   await until(async () => (await kv.cache.get('k')).kind === 'miss')
 })
@@ -63,10 +63,10 @@ test('places whose holders ended during a stall are free when it is over, not wh
   assert.ok(taken.every(({ lease }) => lease !== null))
   server.hang()
   await taken[0]?.lease?.release()
-  await until(() => !kv.isShared())
+  await until(() => !isShared(kv))
   await Promise.all(taken.slice(1).map(({ lease }) => lease?.release()))
   server.wake()
-  await until(() => kv.isShared())
+  await until(() => isShared(kv))
   const { ms, value } = await timed(() => freeAgain(kv, 'k', 4))
   assert.equal(value, true)
   assert.ok(ms < 2000, `${ms} ms`)
@@ -76,7 +76,7 @@ test('requests already in flight count while Redis is unavailable', async (t) =>
   const { server, kv } = await setStage(t)
   const [one, two] = [await kv.leases.acquire('k', 2), await kv.leases.acquire('k', 2)]
   await server.kill()
-  await until(() => !kv.isShared())
+  await until(() => !isShared(kv))
   assert.equal((await kv.leases.acquire('k', 2)).lease, null)
   await one.lease?.release()
   assert.ok((await kv.leases.acquire('k', 2)).lease !== null)
@@ -89,7 +89,7 @@ test('a place that was granted after we stopped waiting does not stay taken', as
   server.hang()
   const { lease } = await kv.leases.acquire('k', 1)
   server.wake()
-  await until(() => kv.isShared())
+  await until(() => isShared(kv))
   const shared = await kv.leases.acquire('k', 1)
   assert.ok(shared.lease !== null)
   await lease?.release()
@@ -100,10 +100,10 @@ test('a full Redis counts as unavailable, although it answers pings', async (t) 
   const { server, kv } = await setStage(t)
   await server.call('CONFIG', 'SET', 'maxmemory', '1')
   await kv.ping()
-  assert.equal(kv.isShared(), false)
+  assert.equal(isShared(kv), false)
   await assertEnforced(kv, 'key:k')
   await server.call('CONFIG', 'SET', 'maxmemory', '0')
-  await until(() => kv.isShared())
+  await until(() => isShared(kv))
 })
 
 test('limits and cached answers on two servers are lost and found apart', async (t) => {
@@ -145,11 +145,11 @@ test('limits and cached answers on two servers are lost and found apart', async 
 
 test('it opens without a reachable Redis, and uses it once it is available', async (t) => {
   const { server, kv, lines } = await setStage(t, false)
-  assert.equal(kv.isShared(), false)
+  assert.equal(isShared(kv), false)
   assert.deepEqual(lines, ['warn'])
   await assertEnforced(kv, 'key:k')
   await server.start()
-  await until(() => kv.isShared())
+  await until(() => isShared(kv))
   assert.deepEqual(lines, ['warn', 'info'])
 })
 
@@ -171,7 +171,7 @@ test('those in flight are counted again after a restart of Redis', async (t) => 
   await kv.leases.acquire('k', 1)
   await server.kill()
   await server.start()
-  await until(() => kv.isShared())
+  await until(() => isShared(kv))
   await sleep(500)
   assert.equal((await kv.leases.acquire('k', 1)).lease, null)
 })

@@ -13,6 +13,7 @@ import { openRedisKv, type RedisKvOptions } from '#fast/redis.ts'
 import { silentJobs, silentLog, silentMetrics } from '#fast/report.ts'
 import { systemClock } from '#kernel/time.ts'
 import { testKv } from '../contract/kv/kv-contract.ts'
+import { isShared } from './kv-stage.ts'
 
 const url = readTestUrl()
 const secret = randomBytes(32)
@@ -60,7 +61,7 @@ after(async () => {
 
 testKv('fast state in Redis', async () => {
   const kv = await openShared()
-  assert.equal(kv.isShared(), true)
+  assert.equal(isShared(kv), true)
   return {
     kv,
     scale,

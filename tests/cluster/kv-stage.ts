@@ -48,6 +48,11 @@ export async function setStage(context: TestContext, started = true): Promise<St
   return { server, kv, cacheKey, lines, fellBack }
 }
 
+/** False while limits, leases and breakers use memory as the fallback. */
+export function isShared(kv: Pick<Kv, 'connections'>): boolean {
+  return kv.connections().some(({ name, isUp }) => name === 'limits' && isUp)
+}
+
 /** Another process on the Redis of the stage, with the same secret unless another one is given. */
 export async function openBeside(
   context: TestContext,

@@ -17,7 +17,7 @@ import { systemClock } from '#kernel/time.ts'
 import { openStore } from '#store/open-store.ts'
 import type { StoreMark } from '#store/ports/meta.ts'
 import { startFleet } from './fleet.ts'
-import { answer, minute, until } from './kv-stage.ts'
+import { answer, isShared, minute, until } from './kv-stage.ts'
 import { makePostgresGround } from './postgres-place.ts'
 import { makeRedisServer } from './redis-server.ts'
 
@@ -113,7 +113,7 @@ test('R10: processes that were running during a restore agree within moments', a
   // A Redis that restarts empty, or was unavailable meanwhile, starts no new incarnation either.
   await redis.kill()
   await redis.start()
-  await until(() => one.isShared() && two.isShared())
+  await until(() => isShared(one) && isShared(two))
   await settle()
   await one.cache.set('k', answer, minute)
   assert.equal((await two.cache.get('k')).kind, 'hit')
