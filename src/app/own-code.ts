@@ -47,13 +47,13 @@ function startedAt(now: number): number {
  */
 function findChanged(folder: string, { from, to }: { from: number; to: number }): string | null {
   const entries = readdirSync(join(folder, 'src'), { recursive: true, encoding: 'utf8' })
-  // What an editor leaves beside a file that is only looked at is no code.
+  // Editors leave other files beside the sources.
   const sources = entries.filter((path) => /\.(?:ts|js|css|sql|json)$/.test(path))
   // An install that npm did not make has no such record.
   const files = ['node_modules/.package-lock.json', ...sources.map((path) => join('src', path))]
   const isNewer = (path: string) => {
     const at = statSync(join(folder, path), { throwIfNoEntry: false })?.mtimeMs ?? 0
-    // With a clock that is behind (a machine may have none) every file is of the future: that says nothing.
+    // If the clock is behind, every file looks newer; ignore that.
     return at > from && at <= to
   }
   return files.find(isNewer) ?? null

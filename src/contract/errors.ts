@@ -108,7 +108,7 @@ export const errorCatalogue = {
     code: null,
     message:
       'This server does not answer to that Host or Origin; see BASE_URL, MCP_URL and AUTH_URL',
-    when: 'The Host or Origin header of a request of an agent is none of this server’s names.',
+    when: 'The Host or Origin header of an agent’s request does not name this server.',
   },
   not_found: {
     status: 404,
@@ -212,7 +212,7 @@ export const errorCatalogue = {
     code: 'sign_up_closed',
     message:
       'Nobody can sign up here (SIGN_UP is closed): make the account with `tributary users create`, or set SIGN_UP to invite',
-    when: 'Somebody is invited where nobody can sign up.',
+    when: 'An invitation while sign-up is closed.',
   },
   login_mismatch: {
     status: 409,

@@ -5,7 +5,7 @@ import { type Clock, dayMs } from '#kernel/time.ts'
 import type { Store } from '#store/ports/store.ts'
 import { longestMailWaitMs } from './worker.ts'
 
-/** Longer than any matter could be reported a second time. */
+/** Longer than a duplicate of the same mail could be queued. */
 const mailsKeptMs = 90 * dayMs
 /** Until then the page of a link says why it no longer works. */
 const tokensKeptMs = 30 * dayMs

@@ -78,9 +78,9 @@ export function addMarks(before: Anchor | null, snapshot: Snapshot, shown: Shown
     const sum = snapshot.sums[at] ?? 0
     const theirs = isLater ? marks.get(at) : undefined
     const isTheirs = theirs?.generation === before?.origin.generation
-    // Two readers would stand at one place with other rows behind them, and their requests are the same.
+    // Two readers with different rows would be at one offset, and their requests are the same.
     if (theirs !== undefined && isTheirs && theirs.sum !== sum) {
-      throw new Trouble('changed', 'another reader stands where the window ends')
+      throw new Trouble('changed', 'another reader is at this offset')
     }
     if (theirs === undefined || !isTheirs) marks.set(at, { sum, generation, at: now })
   }

@@ -183,6 +183,6 @@ export async function toRowsFailure(
     const detail = 'rows moved between the pages while they were read'
     return new UpstreamError(provider, { kind: 'malformed', detail }, error)
   }
-  const detail = 'what was read is gone, or other processes were reading the same rows'
+  const detail = 'the snapshot is gone or changed, or other processes were reading the same rows'
   return new UpstreamError(provider, { kind: 'unavailable', status: null, detail }, error)
 }

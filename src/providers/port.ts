@@ -116,7 +116,7 @@ export interface WebhookNotice {
   readonly login: { readonly reference: string } | { readonly upstreamUserId: string }
   /** Null: every connection of the login. */
   readonly connection: UpstreamId | null
-  /** Where no connection has the id above, those to this institution are meant; null: none is. */
+  /** Fallback if no connection has that id: match by institution; null: no fallback. */
   readonly institutionId: string | null
   /** Null: the webhook names no account, or the account does not matter. */
   readonly account: UpstreamId | null

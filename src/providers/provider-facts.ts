@@ -66,7 +66,7 @@ export interface PersonalAccess {
 }
 
 export interface ProviderFacts {
-  /** For people. */
+  /** Display name. */
   readonly name: string
   /** How a person finishes a sign-in that waits for a second factor: full sentences. */
   readonly secondFactor: string

@@ -50,7 +50,7 @@ export interface RowSettling {
 export interface PendingRow {
   /** What it is known by in its account while it stays the same: the provider's id, or all of its content. */
   readonly key: string
-  /** Its id is made by who reads; a `date` of a row without a time is replaced. */
+  /** The reader assigns the id; a `date` of a row without a time is replaced. */
   readonly row: Transaction
   /** Null: the provider tells no time of it, and it counts from when it was first seen. */
   readonly time: Micros | null

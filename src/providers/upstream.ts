@@ -21,7 +21,7 @@ export interface UpstreamRequest {
   readonly route: string
   /** Path below the base URL with its query, sent exactly as given. */
   readonly target: string
-  /** A guarded upstream needs it, e.g. `https://example.test`: whose server it is asked. */
+  /** Origin to send to, e.g. `https://example.test`; required by a guarded upstream. */
   readonly origin?: string
   readonly headers?: Readonly<Record<string, string>>
   /** Sent as JSON. */

@@ -4,7 +4,7 @@
  * owner alone.
  */
 
-/** From the first character to behind the last one. */
+/** Half-open range [start, end). */
 export type Range = readonly [start: number, end: number]
 
 /** Shorter secrets may stand in a text by chance. */

@@ -199,7 +199,7 @@ async function demandValid(
   throw await toOldest(store, cursors, userId, id)
 }
 
-/** Who only waits is noted once a minute. */
+/** Record a waiting consumer at most once a minute. */
 const noteEveryMs = 60_000
 
 async function note(

@@ -141,7 +141,7 @@ async function seal(
   return Promise.all(
     keys.map(async (key, index) => {
       const event = events[index]
-      if (event === undefined) throw new Error('there is a key without its event')
+      if (event === undefined) throw new Error('a key without an event')
       const { body, ...rest } = event
       return {
         ...rest,
@@ -157,7 +157,7 @@ async function seal(
 function demandKeys(engine: Engine, tx: Db, events: readonly SealedEvent[]): Promise<void> {
   const ids: readonly EventId[] = events.map(({ id }) => id)
   return holdKeys(engine, tx, ids, () => {
-    throw new Error('an event was to be accepted whose key is gone')
+    throw new Error("the event's key was swept before the event was accepted")
   })
 }
 
