@@ -2,6 +2,7 @@
  * Who may use what: the contract's plan rules (contract, Authentication) as readings R25 and R26 settle them.
  * Pure: the clock and the settings are passed in.
  */
+import { dayMs } from '#kernel/time.ts'
 import type { PlanName, PlanRow, PlanStatus } from '#store/ports/users.ts'
 import type { Scope } from './scopes.ts'
 
@@ -18,7 +19,7 @@ export function sellsPlans({ defaultPlan }: PlanSettings): boolean {
 }
 
 /** How long legacy accounts keep access after their cut-off (reading R25). */
-const legacyGraceMs = 14 * 86_400_000
+const legacyGraceMs = 14 * dayMs
 
 /** The effective plan: the user's own, else the default one, which is always active. */
 export function effectivePlan(

@@ -2,7 +2,7 @@
  * Active connections that cannot be read: whose last sync failed, or whose last read in this process did. The
  * store has the code and the time; the provider's sentence is in the memory of the process that called it.
  */
-import { type Clock, toIso } from '#kernel/time.ts'
+import { type Clock, dayMs, toIso } from '#kernel/time.ts'
 import { ownCredentialsOf } from '#providers/all-facts.ts'
 import type { LoginAccess } from '#providers/credentials.ts'
 import type { RecentFailure, RecentFailures } from '#providers/recent-failures.ts'
@@ -16,7 +16,7 @@ export interface FailingOptions extends LoginOptions {
 }
 
 /** A read that failed earlier says little about the next one. */
-const recentMs = 24 * 3_600_000
+const recentMs = dayMs
 const maxNamed = 50
 
 /** One finding for each connection, and one for those that are not named. */

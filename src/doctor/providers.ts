@@ -4,7 +4,7 @@
  */
 import type { Origins } from '#contract/origins.ts'
 import type { Provider } from '#contract/resources.ts'
-import { type Clock, toIso } from '#kernel/time.ts'
+import { type Clock, dayMs, toIso } from '#kernel/time.ts'
 import { unreachable } from '#kernel/unreachable.ts'
 import { factsOf, ownCredentialsOf } from '#providers/all-facts.ts'
 import { UpstreamError, type UpstreamFailure } from '#providers/failure.ts'
@@ -36,7 +36,7 @@ interface UseOptions extends Pick<Options, 'store'> {
 /** Named individually; further people are only counted. */
 const maxNamed = 3
 /** Banks are read there once a day at least; older data means that these reads fail. */
-const staleMs = 48 * 3_600_000
+const staleMs = 2 * dayMs
 const maxStale = 20
 
 /** A provider that is reached with people's own keys alone is only asked once somebody is linked there. */

@@ -2,6 +2,8 @@
  * The numbers of the breaker (contract, Limits; reading R21), shared by both drivers. The rule itself exists
  * in TypeScript and in Lua; the contract suite checks that both behave the same.
  */
+import { hourMs, minuteMs } from '#kernel/time.ts'
+
 export interface BreakerRule {
   /** This many failures … */
   readonly failures: number
@@ -17,8 +19,8 @@ export interface BreakerRule {
 
 export const breakerRule: BreakerRule = {
   failures: 3,
-  windowMs: 60_000,
-  openMs: 60_000,
+  windowMs: minuteMs,
+  openMs: minuteMs,
   probeMs: 30_000,
-  forgetMs: 3_600_000,
+  forgetMs: hourMs,
 }

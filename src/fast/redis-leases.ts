@@ -4,7 +4,9 @@
  * crashed process expire. A release that Redis did not receive is kept and sent when Redis is available
  * again.
  */
+
 import { randomBytes } from 'node:crypto'
+import { hourMs } from '#kernel/time.ts'
 import { type Acquired, freeLease, leasesTaken, type MemoryLeases } from './memory-leases.ts'
 import type { Lease, LeaseStore } from './port.ts'
 import type { RedisLink } from './redis-link.ts'
@@ -70,7 +72,7 @@ return 1
 `
 
 // The longest REQUEST_TIMEOUT_MS; after it, a lease that was never released is no longer renewed.
-const longestMs = 3_600_000
+const longestMs = hourMs
 // Releases waiting for Redis; beyond this number the oldest is dropped, and its lease expires.
 const maxOwed = 10_000
 

@@ -9,7 +9,7 @@
 import { LRUCache } from 'lru-cache'
 import type { SharedSnapshots, SnapshotSaving } from '#fast/port.ts'
 import type { Print } from '#kernel/fingerprint.ts'
-import type { Clock } from '#kernel/time.ts'
+import { type Clock, minuteMs } from '#kernel/time.ts'
 import { clockSlackMs, decode, encode } from './place.ts'
 import { listFirsts, type Snapshot, type SnapshotFacts } from './snapshot.ts'
 import { Trouble } from './trouble.ts'
@@ -52,7 +52,7 @@ export interface Shown {
 }
 
 /** How long an anchor outlives a snapshot that begins when a window is shown (docs/snapshots.md). */
-export const anchorLifeMs = 30 * 60_000
+export const anchorLifeMs = 30 * minuteMs
 const maxMarks = 1024
 
 /**

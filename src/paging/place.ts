@@ -8,7 +8,7 @@
 import { deserialize, serialize } from 'node:v8'
 import { LRUCache } from 'lru-cache'
 import type { CacheStore, SharedSnapshots } from '#fast/port.ts'
-import type { Clock } from '#kernel/time.ts'
+import { type Clock, minuteMs } from '#kernel/time.ts'
 import { endOf, type HeldSnapshot, sizeOf } from './held-snapshot.ts'
 import { makeSnapshot, type SnapshotFacts, type SnapshotPage } from './snapshot.ts'
 
@@ -27,7 +27,7 @@ interface StoredSnapshot {
 }
 
 /** Clocks that differ by less, or are set back by less, change nothing. */
-export const clockSlackMs = 60_000
+export const clockSlackMs = minuteMs
 
 export type Place = ReturnType<typeof openPlace>
 

@@ -9,7 +9,7 @@ import { apiError } from '#contract/errors.ts'
 import { makeSeed } from '#kernel/fingerprint.ts'
 import { unpack } from '#kernel/packed.ts'
 import { makeQueue } from '#kernel/queue.ts'
-import type { Clock, Millis } from '#kernel/time.ts'
+import { type Clock, type Millis, minuteMs } from '#kernel/time.ts'
 import { UpstreamError } from '#providers/failure.ts'
 import { releaseBytes } from '#providers/release-bytes.ts'
 import { type Anchor, addMarks, countShown, makeAnchors, refuseChanged } from './anchor.ts'
@@ -21,7 +21,7 @@ import { type AnyPage, listQuery, type RowsQuestion } from './take-page.ts'
 import { mayRepeat, Trouble } from './trouble.ts'
 
 /** No provider's cursor expires sooner. */
-const cursorLifeMs = 60_000
+const cursorLifeMs = minuteMs
 /** Bound of the pages that one request reads. */
 const maxReadBytes = 128 * 1024 * 1024
 /** After this many rows other work of the event loop has its turn. */

@@ -24,7 +24,7 @@ export function timeOfDay(
   return time < begins ? begins : time
 }
 
-const microsPerDay = 86_400_000_000
+export const microsPerDay = 86_400_000_000
 
 /**
  * The time of a row with an instant. Some institutions write a day as midnight UTC, which further east is

@@ -6,6 +6,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { ConnectionCategory } from '#contract/resources.ts'
 import { LeaseLostError } from '#jobs/lease.ts'
+import { minuteMs } from '#kernel/time.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import type { NewEvent, SealedEvent } from '#store/ports/events.ts'
 import type { StoreRows } from '#store/ports/store.ts'
@@ -33,7 +34,7 @@ export interface RunOptions {
 export type RunSync = (sync: ClaimedSync, options: RunOptions) => Promise<SyncEnd>
 
 /** The time limit of the whole run. After a timeout the schedule tries again. */
-const defaultMaxRunMs = 15 * 60_000
+const defaultMaxRunMs = 15 * minuteMs
 
 const noCounts: SyncCounts = {
   read: 0,

@@ -5,7 +5,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { runInBatches } from '#jobs/batches.ts'
 import type { PeriodicTask } from '#jobs/periodic.ts'
-import { type Clock, clockDriftMs } from '#kernel/time.ts'
+import { type Clock, clockDriftMs, dayMs, hourMs } from '#kernel/time.ts'
 import type { SyncStore } from '#store/ports/syncs.ts'
 import { runLeaseMs } from './lease.ts'
 import type { Runs } from './runs.ts'
@@ -22,8 +22,8 @@ const maxRunsOfProvider = 2
 /** The longest wait for work that became due without a notification, and for expired leases. */
 const claimEveryMs = 10_000
 const checkWaitsEveryMs = 600_000
-const sweepEveryMs = 6 * 3_600_000
-const keptRunsMs = 30 * 86_400_000
+const sweepEveryMs = 6 * hourMs
+const keptRunsMs = 30 * dayMs
 const sweepLimit = 500
 const maxSweepBatches = 100
 

@@ -4,7 +4,7 @@
  * of out of date.
  */
 
-import type { Clock } from '#kernel/time.ts'
+import { type Clock, minuteMs } from '#kernel/time.ts'
 import type { Store } from '#store/ports/store.ts'
 import { type MetricReading, makeRegistry, type Registry } from './registry.ts'
 
@@ -34,7 +34,7 @@ const dueFreshMs = 10_000
 /** Sizes are summed over all rows of events and of the ledger, so they are read rarely. */
 const sizesFreshMs = 300_000
 /** After a failure the gauges are absent for this long, because each failure is a line of the log. */
-const restMs = 60_000
+const restMs = minuteMs
 
 /** Makes the gauges of one process; nothing is read before the first `text`. */
 export function makeBacklog(options: BacklogOptions): Backlog {

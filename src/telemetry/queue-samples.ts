@@ -3,7 +3,7 @@
  * memory of this process. Numbers alone.
  */
 import type { PeriodicTask } from '#jobs/periodic.ts'
-import { type Clock, toIso } from '#kernel/time.ts'
+import { type Clock, minuteMs, toIso } from '#kernel/time.ts'
 import type { Store } from '#store/ports/store.ts'
 
 export interface QueueSample {
@@ -26,7 +26,7 @@ export interface QueueSamplesOptions {
   readonly clock: Clock
 }
 
-const everyMs = 5 * 60_000
+const everyMs = 5 * minuteMs
 /** A day of them. */
 const mostKept = 288
 

@@ -2,9 +2,11 @@
  * Accepts the events about connections that wait in the store (reading R41): seals each, and ends its wait in
  * the transaction that accepts it. Of several processes that seal the same one, only one accepts it.
  */
+
 import { runInBatches } from '#jobs/batches.ts'
 import type { PeriodicTask } from '#jobs/periodic.ts'
 import type { UserId } from '#kernel/ids.ts'
+import { minuteMs } from '#kernel/time.ts'
 import type { WaitingEvent } from '#store/ports/connection-events.ts'
 import type { Store } from '#store/ports/store.ts'
 import { makeConnectionEvent, toConnectionEvent } from './connection-envelope.ts'
@@ -12,7 +14,7 @@ import { makeConnectionEvent, toConnectionEvent } from './connection-envelope.ts
 const batchRows = 100
 const maxBatches = 500
 /** The longest wait; the store announces new ones. */
-const everyMs = 60_000
+const everyMs = minuteMs
 const restMs = 5000
 
 type AcceptingStore = Pick<Store, 'connectionEvents' | 'events' | 'transact'>

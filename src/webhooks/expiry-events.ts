@@ -6,7 +6,7 @@
 import { type ExpiryDays, expiryDays } from '#contract/events.ts'
 import { visitExpiring } from '#jobs/expiring.ts'
 import type { PeriodicTask } from '#jobs/periodic.ts'
-import { type Clock, dayMs, type Millis } from '#kernel/time.ts'
+import { type Clock, dayMs, hourMs, type Millis } from '#kernel/time.ts'
 import type { ExpiringRow } from '#store/ports/connection-events.ts'
 import type { Store } from '#store/ports/store.ts'
 
@@ -18,7 +18,7 @@ export function makeExpiryEvents(options: {
   const { store, clock } = options
   return {
     name: 'expiry-events',
-    everyMs: 60 * 60_000,
+    everyMs: hourMs,
     firstRun: 'at_once',
     async run(stop) {
       const now = clock.now()

@@ -9,7 +9,7 @@ import type { EventType } from '#contract/events.ts'
 import { listTrades } from '#contract/operations.ts'
 import { hasKeyScope, type Reach } from '#contract/reach.ts'
 import type { FeedId, UserId } from '#kernel/ids.ts'
-import type { Clock } from '#kernel/time.ts'
+import { type Clock, minuteMs } from '#kernel/time.ts'
 import type { ConsumerRow, ConsumerState } from '#store/ports/consumers.ts'
 import type { Store } from '#store/ports/store.ts'
 import { makeFindConsumer } from './consumers.ts'
@@ -200,7 +200,7 @@ async function demandValid(
 }
 
 /** Record a waiting consumer at most once a minute. */
-const noteEveryMs = 60_000
+const noteEveryMs = minuteMs
 
 async function note(
   { store, clock }: FollowOptions,

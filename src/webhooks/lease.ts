@@ -1,3 +1,5 @@
 /** The lease of a claimed endpoint while this process sends to it. */
-export const endpointLeaseMs = 60_000
+import { minuteMs } from '#kernel/time.ts'
+
+export const endpointLeaseMs = minuteMs
 export const renewEveryMs = 15_000

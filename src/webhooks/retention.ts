@@ -4,7 +4,7 @@
  */
 import { runInBatches } from '#jobs/batches.ts'
 import type { PeriodicTask } from '#jobs/periodic.ts'
-import { type Clock, hourMs } from '#kernel/time.ts'
+import { type Clock, hourMs, minuteMs } from '#kernel/time.ts'
 import type { EventStore } from '#store/ports/events.ts'
 import type { WebhooksReport } from './options.ts'
 
@@ -37,7 +37,7 @@ export function makeRetention(options: RetentionOptions): PeriodicTask {
   const { events, clock, retentionHours, report } = options
   return {
     name: 'event-retention',
-    everyMs: retentionHours === 0 ? 2000 : 60_000,
+    everyMs: retentionHours === 0 ? 2000 : minuteMs,
     firstRun: 'at_once',
     async run(stop) {
       const bounds = { maxBatches, stop }

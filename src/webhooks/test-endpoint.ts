@@ -14,7 +14,7 @@ import {
 } from '#contract/events.ts'
 import { providers } from '#contract/resources.ts'
 import type { DeliveryId, EndpointId, EventId } from '#kernel/ids.ts'
-import { type Millis, toIso } from '#kernel/time.ts'
+import { dayMs, type Millis, toIso } from '#kernel/time.ts'
 import type { DeliveryRow } from '#store/ports/deliveries.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
 import type { NewEvent } from '#store/ports/events.ts'
@@ -66,7 +66,7 @@ function makeTestEvents({ userId, events }: EndpointRow, createdAt: Millis): Ite
 const isConnectionType = (type: EventType): type is ConnectionEventType =>
   connectionEventTypes.some((one) => one === type)
 
-const expiresInMs = 7 * 86_400_000
+const expiresInMs = 7 * dayMs
 
 const toMadeUp = (createdAt: Millis): ConnectionEvent => ({
   id: '00000000-0000-0000-0000-000000000000',

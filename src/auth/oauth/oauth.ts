@@ -10,7 +10,7 @@ import type { WindowStore } from '#fast/port.ts'
 import { toAddressGroup } from '#kernel/addresses.ts'
 import { parseUuid, type UserId } from '#kernel/ids.ts'
 import { lazily } from '#kernel/lazily.ts'
-import type { Clock } from '#kernel/time.ts'
+import { type Clock, minuteMs } from '#kernel/time.ts'
 import type { Store } from '#store/ports/store.ts'
 import type { PlanSettings } from '../plans.ts'
 import { makeAdapterFactory } from './adapter.ts'
@@ -159,7 +159,7 @@ function buildEngine(module: EngineModule, options: OAuthOptions) {
     fetch: makeDocumentFetch(options.fetchDocument),
     mayFetch: async () => {
       const key = `oauth:fetch:${requesterAddress() ?? 'page'}` as const
-      return (await windows.take(key, fetchesPerMinute, 60_000)).allowed
+      return (await windows.take(key, fetchesPerMinute, minuteMs)).allowed
     },
     consentPath: options.consentPath,
     onFailure: report.failed,

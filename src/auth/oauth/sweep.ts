@@ -1,7 +1,7 @@
 /** Deletes expired rows in small transactions, and unused clients where there are too many. */
 import { runInBatches } from '#jobs/batches.ts'
 import type { PeriodicTask } from '#jobs/periodic.ts'
-import type { Clock } from '#kernel/time.ts'
+import { type Clock, minuteMs } from '#kernel/time.ts'
 import type { OAuthStore } from '#store/ports/oauth.ts'
 
 const batchRows = 500
@@ -14,7 +14,7 @@ export const maxUnusedInAll = 10_000
 export function makeOAuthSweep(store: OAuthStore, clock: Clock): PeriodicTask {
   return {
     name: 'oauth-sweep',
-    everyMs: 60_000,
+    everyMs: minuteMs,
     firstRun: 'after_wait',
     async run(stop) {
       await store.trimUnusedClients(maxUnusedInAll)

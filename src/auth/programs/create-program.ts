@@ -8,12 +8,13 @@ import { type By, mayActFor } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
 import { nameText, parseInput } from '#contract/input.ts'
 import type { UserId } from '#kernel/ids.ts'
+import { dayMs } from '#kernel/time.ts'
 import type { ProgramRow } from '#store/ports/programs.ts'
 import type { AuthActionOptions } from '../action-options.ts'
 import { findOwnConnections } from '../own-rows.ts'
 import { hashSecret, mintSetupSecret } from './tokens.ts'
 
-export const setupLifeMs = 24 * 3_600_000
+export const setupLifeMs = dayMs
 const maxConnections = 500
 
 export const NewProgramInput = z.strictObject({

@@ -5,9 +5,9 @@
  */
 import { createHmac, randomBytes, timingSafeEqual } from 'node:crypto'
 import type { UserId } from '#kernel/ids.ts'
-import type { Clock } from '#kernel/time.ts'
+import { type Clock, dayMs } from '#kernel/time.ts'
 
-export const browserLifeMs = 365 * 86_400_000
+export const browserLifeMs = 365 * dayMs
 const maxMarks = 4
 const mark = /^([A-Za-z0-9_-]{16})\.([0-9a-z]{1,10})\.([A-Za-z0-9_-]{43})$/
 

@@ -8,11 +8,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { WindowStore } from '#fast/port.ts'
 import { type NotRun, runOnce } from '#fast/run-once.ts'
 import type { UserId } from '#kernel/ids.ts'
-import type { Clock } from '#kernel/time.ts'
+import { type Clock, minuteMs } from '#kernel/time.ts'
 
-const keptMs = 10 * 60_000
+const keptMs = 10 * minuteMs
 /** Longer than the store takes to make or refuse a change. */
-const claimMs = 60_000
+const claimMs = minuteMs
 /** How long a form waits for the one like it that was sent first. */
 const waits = { most: 20, everyMs: 100 }
 

@@ -8,7 +8,7 @@ import { addressOf, type By, mayActFor } from '#contract/actor.ts'
 import { signedIn, signedOut, usedRecoveryCode } from '#contract/audit.ts'
 import type { SessionId, UserId } from '#kernel/ids.ts'
 import type { Secret } from '#kernel/secret.ts'
-import { type Clock, dayMs } from '#kernel/time.ts'
+import { type Clock, dayMs, minuteMs } from '#kernel/time.ts'
 import type { SessionRow } from '#store/ports/sessions.ts'
 import type { Store, StoreRows } from '#store/ports/store.ts'
 import { isFreshSignIn } from '../fresh-sign-in.ts'
@@ -18,7 +18,7 @@ import { makeOwnSessions, type OwnSessions, toAgentText } from './own-sessions.t
 const idleMs = 14 * dayMs
 const absoluteMs = 30 * dayMs
 /** The last visit is written at most this often. */
-const touchMs = 60_000
+const touchMs = minuteMs
 
 export interface Session {
   readonly id: SessionId

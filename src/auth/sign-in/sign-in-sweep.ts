@@ -4,7 +4,7 @@
  */
 import { runInBatches } from '#jobs/batches.ts'
 import type { PeriodicTask } from '#jobs/periodic.ts'
-import { type Clock, dayMs } from '#kernel/time.ts'
+import { type Clock, dayMs, minuteMs } from '#kernel/time.ts'
 import type { Store } from '#store/ports/store.ts'
 import type { Sessions } from './sessions.ts'
 
@@ -42,7 +42,7 @@ export function makeSignInSweep(options: {
   }
   return {
     name: 'account-sweep',
-    everyMs: 10 * 60_000,
+    everyMs: 10 * minuteMs,
     firstRun: 'at_once',
     run: (stop) => runInBatches(sweep, { maxBatches, stop }),
   }

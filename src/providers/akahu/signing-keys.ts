@@ -7,7 +7,7 @@
  */
 import { createPublicKey, type KeyObject } from 'node:crypto'
 import { toRetrySeconds } from '#kernel/retry-after.ts'
-import type { Clock } from '#kernel/time.ts'
+import { type Clock, dayMs, minuteMs } from '#kernel/time.ts'
 import { UpstreamError } from '../failure.ts'
 import type { AkahuClient } from './client.ts'
 import { malformed } from './failures.ts'
@@ -32,12 +32,12 @@ export interface SigningKeysOptions {
 }
 
 const defaultTimeoutMs = 4000
-const keyLifeMs = 86_400_000
+const keyLifeMs = dayMs
 /** Keys rotate rarely; more ids than this are guesses. */
 const maxFetches = 10
 const maxOwnFetches = 30
 const maxFetchesOfLogin = 3
-const fetchWindowMs = 60_000
+const fetchWindowMs = minuteMs
 /** The next key may exist soon after somebody guessed its id. */
 const briefMs = 5000
 /** Keys, and ids that have none, that are remembered. */

@@ -3,7 +3,7 @@
  * calls a day without its person, so each reading is kept and serves everything for six hours (reading R36).
  * Later calls of a walk are part of the first one. Its failure keeps nothing.
  */
-import type { Millis } from '#kernel/time.ts'
+import { hourMs, type Millis } from '#kernel/time.ts'
 import { UpstreamError } from '../failure.ts'
 import type { Login } from '../port.ts'
 import { type Asked, askBank } from './ask-bank.ts'
@@ -14,7 +14,7 @@ import { type KeptAccount, sessionOf } from './secret.ts'
 import { BalancesBody, readBody, type WireBalance } from './wire.ts'
 
 /** R36. */
-export const readingLifeMs = 6 * 3_600_000
+export const readingLifeMs = 6 * hourMs
 export interface Timed<Value> {
   readonly value: Value
   readonly readAt: Millis

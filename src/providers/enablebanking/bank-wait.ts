@@ -2,15 +2,17 @@
  * The wait that a bank asked for, by account: until it is over the bank is not called without its person,
  * because a refused call may count as one of the few that it allows. Kept with readings, over renewals.
  */
+
 import { hash } from 'node:crypto'
 import type { LoginId } from '#kernel/ids.ts'
+import { dayMs } from '#kernel/time.ts'
 import { UpstreamError, type UpstreamFailure } from '../failure.ts'
 import type { Login } from '../port.ts'
 import type { Reach } from './consent.ts'
 import type { KeptAccount } from './secret.ts'
 
 /** A longer one is not kept. */
-const dayMs = 86_400_000
+const longestMs = dayMs
 
 /** Whose calls are counted together: of an account, over renewals. */
 export const nameCalls = (
@@ -22,7 +24,7 @@ function nameWait({ userId, ...login }: Login, account: KeptAccount) {
   const calls = nameCalls(login, account)
   const whose = { id: calls as LoginId, version: 0, secret: calls }
   const known = userId === undefined ? whose : { ...whose, userId }
-  return { name: 'wait', login: known, maxAgeMs: dayMs }
+  return { name: 'wait', login: known, maxAgeMs: longestMs }
 }
 
 /** What is no wait changes nothing. */
@@ -33,7 +35,7 @@ export async function keepWait(
   failure: UpstreamFailure,
 ): Promise<void> {
   if (failure.kind !== 'throttled') return
-  const until = clock.now() + Math.min(failure.retryAfterSeconds * 1000, dayMs)
+  const until = clock.now() + Math.min(failure.retryAfterSeconds * 1000, longestMs)
   await readings.keep(nameWait(login, account), Buffer.from(String(until)))
 }
 

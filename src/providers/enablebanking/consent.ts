@@ -3,7 +3,7 @@
  * (readings R20b, R36). The session is asked, which is no call to the bank.
  */
 import { z } from 'zod'
-import type { Clock } from '#kernel/time.ts'
+import { type Clock, minuteMs } from '#kernel/time.ts'
 import type { Budget } from '../budget.ts'
 import type { RevokeOptions } from '../credentials.ts'
 import { UpstreamError } from '../failure.ts'
@@ -85,7 +85,7 @@ export async function readOpenSession(
   return demandOpen(await readOrEnded(reach, login, call))
 }
 
-const sessionLifeMs = 60_000
+const sessionLifeMs = minuteMs
 const Kept = z.union([SessionBody, z.enum(['invalidated', 'revoked'])])
 
 /**

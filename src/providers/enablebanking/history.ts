@@ -2,7 +2,7 @@
  * All rows of an account that its bank gives. In the first hour after the consent that is everything, later
  * what the bank allows: a period that it refuses is narrowed, and how many days it gave is remembered.
  */
-import { addDays, dayMs, getZone, toMicros, toMillis } from '#kernel/time.ts'
+import { addDays, dayMs, getZone, minuteMs, toMicros, toMillis } from '#kernel/time.ts'
 import type { Login } from '../port.ts'
 import { type Asked, askBank } from './ask-bank.ts'
 import { applicationOf, type Reach } from './consent.ts'
@@ -14,7 +14,7 @@ import { type KeptAccount, sessionOf } from './secret.ts'
 import { RowsBody, readBody } from './wire.ts'
 
 /** Banks give all they have for about an hour after the consent; we stop a little earlier. */
-const firstHourMs = 55 * 60_000
+const firstHourMs = 55 * minuteMs
 const beginning = '2000-01-01'
 /** What banks give later is mostly 90 days, of some 89; where no border is named, fewer are tried. */
 const usualDays = 89
@@ -29,7 +29,7 @@ const maxNarrowed = 4
 /** Bounds of one walk: more is a bank that never ends. */
 const maxPages = 1000
 const maxRows = 200_000
-const maxWalkMs = 10 * 60_000
+const maxWalkMs = 10 * minuteMs
 
 const utc = getZone('UTC')
 

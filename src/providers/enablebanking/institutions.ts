@@ -1,6 +1,6 @@
 /** The banks that an application reaches: by country, kept for a day, because they change rarely. */
 import { LRUCache } from 'lru-cache'
-import type { Clock } from '#kernel/time.ts'
+import { type Clock, dayMs } from '#kernel/time.ts'
 import { UpstreamError } from '../failure.ts'
 import type { Institution } from '../linking.ts'
 import type { CallContext } from '../port.ts'
@@ -9,7 +9,7 @@ import type { Application } from './application.ts'
 import type { EnableBankingClient } from './client.ts'
 import { ApplicationBody, Aspsp, AspspsBody, readBody, type WireAspsp } from './wire.ts'
 
-const keptMs = 86_400_000
+const keptMs = dayMs
 /** Lists of countries, each with the banks of one. */
 const maxKept = 100
 

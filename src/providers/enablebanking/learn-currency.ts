@@ -2,7 +2,9 @@
  * The currency of an account of which the bank tells none (`XXX`, or details that were not told): that of its
  * money. It is learnt once, from what is kept of the account, else by a sync, and remembered.
  */
+
 import { parseCurrency } from '#kernel/money.ts'
+import { dayMs } from '#kernel/time.ts'
 import { UpstreamError } from '../failure.ts'
 import { keepsReadings } from '../login.ts'
 import type { CallContext, Login } from '../port.ts'
@@ -13,7 +15,7 @@ import { currencyOf } from './map.ts'
 import type { KeptAccount } from './secret.ts'
 
 /** Below the longest timer (24.8 days); then it is learnt again. */
-const lifeMs = 20 * 86_400_000
+const lifeMs = 20 * dayMs
 
 /** Null: it is not told, and its money could not be read. */
 export async function findCurrency(

@@ -4,7 +4,7 @@
  * Consent).
  */
 import type { Balance } from '#contract/resources.ts'
-import { toIso, toMillis } from '#kernel/time.ts'
+import { hourMs, toIso, toMillis } from '#kernel/time.ts'
 import { UpstreamError } from '../failure.ts'
 import type {
   AccountRef,
@@ -195,7 +195,7 @@ function pickBalances(
 /** The last instant that RFC 3339 can write. */
 const lastMs = Date.UTC(9999, 11, 31, 23, 59, 59, 999)
 /** A bank's zone, where a day without a time was written, is at most this far away (reading R16a). */
-const slackMs = 26 * 3_600_000
+const slackMs = 26 * hourMs
 
 /**
  * Bounds are date-times with `Z` (a bare day gives 400) and wider than the window on both sides. It is not

@@ -3,7 +3,7 @@
  * before it expires. Concurrent callers share one request; a caller that aborts does not abort the request.
  */
 import { z } from 'zod'
-import type { Clock } from '#kernel/time.ts'
+import { type Clock, dayMs, minuteMs } from '#kernel/time.ts'
 import { UpstreamError } from '../failure.ts'
 import type { CallContext, ProbeReply, UpstreamReport } from '../port.ts'
 import { readServerTime } from '../server-time.ts'
@@ -32,8 +32,8 @@ export interface TokenOptions {
 /** Fifteen minutes by the documentation; the reply's own value applies. */
 const Token = z.object({ token: z.string().min(1), expires_in: z.number().positive().default(900) })
 
-const marginMs = 60_000
-const longestLifeMs = 86_400_000
+const marginMs = minuteMs
+const longestLifeMs = dayMs
 
 export function makeTokenSource(options: TokenOptions): TokenSource {
   const { upstream, clock } = options

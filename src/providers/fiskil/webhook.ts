@@ -5,7 +5,7 @@
  */
 import { createHmac } from 'node:crypto'
 import { upstreamId } from '#kernel/ids.ts'
-import { type Clock, parseInstant, toMillis } from '#kernel/time.ts'
+import { type Clock, dayMs, parseInstant, toMillis } from '#kernel/time.ts'
 import type { WebhookChange, WebhookNotice, WebhookReceiver } from '../port.ts'
 import {
   digestOf,
@@ -26,7 +26,7 @@ export interface FiskilWebhookOptions {
 }
 
 /** Deliveries of one message end within an hour. */
-const keyLifeMs = 86_400_000
+const keyLifeMs = dayMs
 
 const changes: ReadonlyMap<string, WebhookChange> = new Map([
   ['consent.received', { kind: 'consent' }],

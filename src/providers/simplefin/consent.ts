@@ -3,7 +3,15 @@
  * shares, and what an empty answer proves (readings R20b, R36, R38).
  */
 import assert from 'node:assert/strict'
-import { addDays, type Clock, getZone, type Millis, toMicros, toMillis } from '#kernel/time.ts'
+import {
+  addDays,
+  type Clock,
+  getZone,
+  hourMs,
+  type Millis,
+  toMicros,
+  toMillis,
+} from '#kernel/time.ts'
 import type { Credentials, Identity, SentClaims } from '../credentials.ts'
 import { consentGone, UpstreamError } from '../failure.ts'
 import type { CallContext, ConnectionRef, EmptyAnswer, Login, UpstreamReport } from '../port.ts'
@@ -24,7 +32,7 @@ import { nameClaim, readSecret, type SimplefinSecret, secretOf, writeSecret } fr
 /** The largest window that the server answers without a warning (docs/providers/simplefin.md, Limits). */
 export const windowDays = 44
 /** R36. */
-export const readingLifeMs = 60 * 60_000
+export const readingLifeMs = hourMs
 
 /** What reading a login's server takes. */
 export interface Reach {

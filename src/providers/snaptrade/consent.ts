@@ -3,7 +3,9 @@
  * disabled connection, and with empty lists while the first sync runs; only the connection shows the real
  * state (docs/providers/snaptrade.md, Errors and limits; reading R20b).
  */
+
 import { type UpstreamId, upstreamId } from '#kernel/ids.ts'
+import { minuteMs } from '#kernel/time.ts'
 import { consentGone, loginDisabled, UpstreamError } from '../failure.ts'
 import type { AccountRef, CallContext, EmptyAnswer } from '../port.ts'
 import type { AccountState, StatesAsked } from './account-states.ts'
@@ -102,7 +104,7 @@ export interface Doubt {
 }
 
 /** Where one account among several is empty, SnapTrade is asked at most once in this time for a login. */
-const askEveryMs = 60_000
+const askEveryMs = minuteMs
 
 /**
  * Resolves when an empty read of a connection can be trusted, otherwise throws the reason: the consent is

@@ -1,4 +1,5 @@
 /** What other rooms may know about SnapTrade. */
+import { minuteMs } from '#kernel/time.ts'
 import type { ProviderFacts } from '../provider-facts.ts'
 
 export const snaptradeFacts = {
@@ -11,9 +12,9 @@ export const snaptradeFacts = {
   defaultCurrency: 'USD',
   oneConsentPerInstitution: false,
   // We use 200 of its 250 calls a minute for a key (docs/providers/snaptrade.md, Errors and limits).
-  budget: { calls: 200, windowMs: 60_000, reserve: 50 },
+  budget: { calls: 200, windowMs: minuteMs, reserve: 50 },
   // We use 9 of its 10 calls a minute for an account, by personal keys. A longer sync waits for the next.
-  accountBudget: { calls: 9, windowMs: 60_000, reserve: 2, backgroundWaitMs: 60_000 },
+  accountBudget: { calls: 9, windowMs: minuteMs, reserve: 2, backgroundWaitMs: minuteMs },
   // Its fair-use policy: activities once in 24 h an account (docs/providers/snaptrade.md, Errors and limits).
   scheduledReadHours: 24,
   isOpen: true,

@@ -7,6 +7,7 @@ import type { Trade, TradeType } from '#contract/resources.ts'
 import { parseDecimal, zero } from '#kernel/decimal.ts'
 import { isRecord } from '#kernel/json.ts'
 import { type Micros, parseDay, parseInstant, toIso, toMillis, type Zone } from '#kernel/time.ts'
+import { microsPerDay } from '../day-time.ts'
 import { UpstreamError } from '../failure.ts'
 import type { AccountRef } from '../port.ts'
 import { malformed } from './failures.ts'
@@ -59,7 +60,6 @@ export interface TradeTime {
   readonly shown: string
 }
 
-export const microsPerDay = 86_400_000_000
 const naive = /^\d{4}-\d{2}-\d{2}[Tt ]\d{2}:\d{2}:\d{2}(?:\.\d+)?$/
 
 /**

@@ -4,7 +4,7 @@
  */
 import { createHmac } from 'node:crypto'
 import { upstreamId } from '#kernel/ids.ts'
-import { type Clock, parseInstant, toMillis } from '#kernel/time.ts'
+import { type Clock, dayMs, parseInstant, toMillis } from '#kernel/time.ts'
 import type { WebhookChange, WebhookNotice, WebhookReceiver } from '../port.ts'
 import {
   digestOf,
@@ -26,8 +26,8 @@ export interface SnapTradeWebhookOptions {
 /**
  * Retries begin after half an hour, and whether they get a new time is not known: an hour would lose them.
  */
-const maxAgeMs = 86_400_000
-const keyLifeMs = 7 * 86_400_000
+const maxAgeMs = dayMs
+const keyLifeMs = 7 * dayMs
 
 const changes: ReadonlyMap<string, 'accounts' | 'rows' | 'holdings'> = new Map([
   ['CONNECTION_ADDED', 'accounts'],

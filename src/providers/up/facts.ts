@@ -1,4 +1,5 @@
 /** What other rooms may know about Up. */
+import { hourMs } from '#kernel/time.ts'
 import type { ProviderFacts } from '../provider-facts.ts'
 
 export const upFacts = {
@@ -11,7 +12,7 @@ export const upFacts = {
   // One token reaches one customer, who is one connection.
   oneConsentPerInstitution: false,
   // 1,000 calls an hour for a token; background work leaves 100 (docs/providers/up.md, Errors and limits).
-  budget: { calls: 1000, windowMs: 3_600_000, reserve: 100, isByClock: true },
+  budget: { calls: 1000, windowMs: hourMs, reserve: 100, isByClock: true },
   scheduledReadHours: null,
   isOpen: true,
   endsConsents: false,

@@ -2,8 +2,10 @@
  * PostgreSQL as the target of a copy: one connection with waits long enough for it, what its schema holds
  * before, and the schema that this version makes.
  */
+
 import { type PostgresPool, sql } from 'kysely'
 import { Client } from 'pg'
+import { minuteMs } from '#kernel/time.ts'
 import type { Engine } from '../engine/engine.ts'
 import { createMigrationList, migrate } from '../engine/migrate.ts'
 import { openPostgres } from '../engine/postgres-engine.ts'
@@ -25,8 +27,8 @@ export interface CopyTarget {
 
 /** Limits: connecting, one statement (a batch, or a whole table), nothing sent or received. */
 const connectTimeoutMs = 10_000
-const statementTimeoutMs = 30 * 60_000
-const silenceMs = statementTimeoutMs + 60_000
+const statementTimeoutMs = 30 * minuteMs
+const silenceMs = statementTimeoutMs + minuteMs
 /** A copy that was killed is noticed by the server within moments. */
 const lockTimeout = '20s'
 

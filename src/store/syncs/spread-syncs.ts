@@ -3,10 +3,11 @@
  * version created during an upgrade. Their due times are spread, so that an upgrade does not read every
  * connection at once.
  */
+import { hourMs } from '#kernel/time.ts'
 import { inBatches } from '../engine/batches.ts'
 import { type Db, moment } from '../engine/tables.ts'
 
-const spreadMs = 3_600_000
+const spreadMs = hourMs
 
 /** Runs in the transaction that sets up the schema. */
 export async function spreadSyncs(tx: Db, now: number): Promise<void> {
