@@ -19,7 +19,7 @@ export interface Institution {
 
 /** Whom a provider is told about. Ids of ours are random and mean nothing elsewhere. */
 export interface LinkingUser {
-  readonly userId: string
+  readonly userId: UserId
   readonly email: string
   readonly name: string | null
 }

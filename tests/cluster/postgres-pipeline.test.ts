@@ -32,7 +32,7 @@ const listKept = async () => (await place.ask('select note from notes order by i
 const noteOf = ({ note }: Record<string, unknown>) => note
 const transact = <Result>(work: (tx: Db) => Promise<Result>) =>
   engine.db.transaction().execute(work)
-const later = (tx: Db, query: RawBuilder<unknown>, expected?: Expectation) =>
+const later = <Row>(tx: Db, query: RawBuilder<Row>, expected?: Expectation<Row>) =>
   engine.later(tx, query.compile(tx), expected)
 
 test('statements that wait run in their order, before the next one and before the commit', async () => {

@@ -6,7 +6,7 @@ import assert from 'node:assert/strict'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, test } from 'node:test'
-import { newId } from '#kernel/ids.ts'
+import { newId, type UserId } from '#kernel/ids.ts'
 import { makeAdapters } from '#providers/adapters.ts'
 import type { LinkingRequest } from '#providers/linking.ts'
 import type { Adapter, CallContext, Login } from '#providers/port.ts'
@@ -17,7 +17,7 @@ import { openReadings } from '#tests/support/readings.ts'
 
 const clock = { now: () => Date.now() }
 const call: CallContext = { signal: new AbortController().signal, priority: 'user' }
-const user = { userId: newId(), email: 'emma@example.test', name: 'Emma' }
+const user = { userId: newId<UserId>(), email: 'emma@example.test', name: 'Emma' }
 
 let sandbox: Sandbox
 let browser: TestBrowser

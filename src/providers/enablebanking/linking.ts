@@ -2,7 +2,6 @@
  * Consent in a browser: the page of Enable Banking, which leads to the bank, and the session that the return
  * is exchanged for (docs/providers/enable-banking.md, Linking). The return address is the same for everybody.
  */
-import type { UserId } from '#kernel/ids.ts'
 import { toIso } from '#kernel/time.ts'
 import type {
   Linking,
@@ -71,7 +70,7 @@ async function begin(
   const asked = { method: 'POST', route: '/auth', target: '/auth', json: body, headers } as const
   const told = readBody(AuthBody, await reach.client.send(application, asked, call))
   const { url, psu_id_hash: hash } = told
-  const begun = { state: request.state, userId: request.user.userId as UserId }
+  const begun = { state: request.state, userId: request.user.userId }
   if (hash) await keepAsked(reach, begun, hash)
   const address = URL.parse(url)
   if (address === null || !/^https?:$/.test(address.protocol)) {

@@ -25,7 +25,7 @@ export interface Engine {
    * sent together with a later one, before the commit. Its failure is then that of the later one, or of the
    * commit.
    */
-  later(tx: Db, query: CompiledQuery, expected?: Expectation): Promise<void>
+  later<Row>(tx: Db, query: CompiledQuery<Row>, expected?: Expectation<Row>): Promise<void>
   /** Runs one transaction. `mayBeLost`: see `TransactOptions`. */
   transaction<Result>(work: (tx: Db) => Promise<Result>, mayBeLost: boolean): Promise<Result>
   /** Prevents other processes from setting up the schema until this transaction ends. */
@@ -55,9 +55,9 @@ export interface Engine {
 }
 
 /** What a statement that may run later must have done before its transaction can be committed. */
-export interface Expectation {
+export interface Expectation<Row> {
   /** Throws when the transaction must not be committed. */
-  readonly check?: (rows: readonly unknown[]) => void
+  check?(rows: readonly Row[]): void
   /** What to throw when the statement fails. */
   readonly toError?: (cause: unknown) => unknown
 }

@@ -11,8 +11,8 @@ import { runGroup, type Statement } from './postgres-group.ts'
 /** As the only value of a statement: it may wait, and has these values. */
 export class DeferredValues {
   readonly values: readonly unknown[]
-  readonly expected: Expectation
-  constructor(values: readonly unknown[], expected: Expectation) {
+  readonly expected: Expectation<unknown>
+  constructor(values: readonly unknown[], expected: Expectation<unknown>) {
     this.values = values
     this.expected = expected
   }
@@ -26,7 +26,7 @@ export type RunStatement = (text: string, values: readonly unknown[]) => Promise
 export type StatementResult = Pick<QueryResult, 'command' | 'rowCount' | 'rows'>
 
 interface Waiting extends Statement {
-  readonly expected: Expectation
+  readonly expected: Expectation<unknown>
 }
 
 /** Statements that are remembered at a time. */

@@ -132,7 +132,7 @@ function holdByLease(engine: Engine, tx: Db, leases: readonly string[], held: Ma
   const query = queries.compile(holdListed[kind], tx, { list: toIdList(kind, leases) })
   return engine.later(tx, query, {
     check(rows) {
-      for (const row of rows as readonly Held[]) if (row.lease !== null) held.set(row.lease, row)
+      for (const row of rows) if (row.lease !== null) held.set(row.lease, row)
     },
   })
 }

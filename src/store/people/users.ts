@@ -300,8 +300,9 @@ export async function lockUserSoon(
   { id, found }: { readonly id: UserId; readonly found: (state: UserState) => void },
 ): Promise<void> {
   if (living.get(tx)?.has(id)) return found('living')
-  const check = (rows: readonly unknown[]) => found(noteUser(tx, id, rows as LockedRow[]))
-  await engine.later(tx, selectLocked(engine, tx, id), { check })
+  await engine.later(tx, selectLocked(engine, tx, id), {
+    check: (rows) => found(noteUser(tx, id, rows)),
+  })
 }
 
 function selectLocked({ kind, queries }: Engine, tx: Db, id: UserId): CompiledQuery<LockedRow> {

@@ -43,8 +43,7 @@ export function makeLedgerStore({ engine, write, sealer }: SealingOptions): Ledg
         }
         await lockUserSoon(engine, tx, { id: userId, found })
         await engine.later(tx, engine.queries.compile(selectKey, tx, { userId }), {
-          check(rows) {
-            const [row] = rows as SealedSecret[]
+          check([row]) {
             const isKept = isLiving && row !== undefined
             check(isKept ? openLedgerKey(sealer, userId, row) : null)
           },

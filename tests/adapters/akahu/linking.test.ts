@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { newId, type UserId } from '#kernel/ids.ts'
 import type { Linking, LinkingRequest } from '#providers/linking.ts'
 import type { Login } from '#providers/port.ts'
 import { demoApp, demoUserTokens, toPersonalTokens } from '#sandbox/akahu/emulator.ts'
@@ -12,7 +13,7 @@ import { call, connectionOf, failureOf, type Ground, loginFor, makeGround } from
 
 const returnUrl = 'https://tributary.example/providers/akahu/callback'
 const state = 'state-of-ours_0123456789'
-const user = { userId: 'a-user', email: 'new@example.test', name: null }
+const user = { userId: newId<UserId>(), email: 'new@example.test', name: null }
 const newcomer: LinkingRequest = {
   user,
   login: null,

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { test } from 'node:test'
-import { upstreamId } from '#kernel/ids.ts'
+import { type UserId, upstreamId } from '#kernel/ids.ts'
 import type { Linking, LinkingRequest } from '#providers/linking.ts'
 import type { Login } from '#providers/port.ts'
 import {
@@ -22,7 +22,8 @@ import {
 
 const state = 'state-of-ours_0123456789'
 const returnUrl = `https://tributary.example/providers/snaptrade/callback/${state}`
-const user = { userId: '0197f3aa-0000-7000-8000-00000000abcd', email: 'a@b.test', name: null }
+const userId = '0197f3aa-0000-7000-8000-00000000abcd' as UserId
+const user = { userId, email: 'a@b.test', name: null }
 
 function linkingOf({ adapter }: Harness): Linking {
   assert.ok(adapter.linking !== undefined)
