@@ -50,26 +50,24 @@ export function makeSentClaims(
   const toId = (name: string) => hash('sha256', `claim ${userId} ${provider} ${name}`, 'buffer')
   const sessionId = actor.kind === 'person' ? actor.sessionId : newId<SessionId>()
   return {
-    async add(name) {
+    add(name) {
       const id = toId(name)
-      if ((await store.linkings.find(id)) !== null) return false
       const at = clock.now()
-      try {
-        const claim = {
-          ...{ id, userId, sessionId, provider },
-          loginId: null,
-          institutionId: null,
-          connectionId: null,
-          createdAt: at,
-          expiresAt: at + sentClaimsLifeMs,
-        }
-        await store.linkings.create(claim, { at, outcome: 'sent' })
-        return true
-      } catch (error) {
-        // Another process sends it at the same time.
-        if ((await store.linkings.find(id)) !== null) return false
-        throw error
+      const claim = {
+        ...{ id, userId, sessionId, provider },
+        loginId: null,
+        institutionId: null,
+        connectionId: null,
+        createdAt: at,
+        expiresAt: at + sentClaimsLifeMs,
       }
+      return store.transact(async (tx) => {
+        // The user's row is locked from here on: another process may send the same claim.
+        await tx.logins.holdNamed({ userId, provider, upstreamUserId: name })
+        if ((await tx.linkings.find(id)) !== null) return false
+        await tx.linkings.create(claim, { at, outcome: 'sent' })
+        return true
+      })
     },
     async waitFor(name) {
       const row = await store.linkings.find(toId(name))

@@ -132,6 +132,20 @@ test('R38: a token that is pasted at two processes at once is sent once, and bot
   assert.equal((await world.store.logins.list(id)).length, 1)
 })
 
+test('R38: a token that is refused for now at one process is sent by the other one that waited', async (t) => {
+  const world = await makeWorld(t, { providers: ['simplefin'] })
+  const server = need(world, 'simplefin')
+  const id = (await world.addUser('a@b.example')) as UserId
+  const token = paste(toSetupToken(server.baseUrl, 'healthy'))
+  server.addFault({ times: 1, does: { kind: 'reply', reply: { status: 429 } } })
+  const rooms = [another(world), another(world)]
+  const both = await Promise.allSettled(
+    rooms.map((room) => room.linkConnections(byOperator, id, token)),
+  )
+  assert.deepEqual(both.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected'])
+  assert.equal((await world.store.connections.list(id)).length, 2)
+})
+
 test('tokens that were sent take no place of links under way', async (t) => {
   const world = await makeWorld(t, { providers: ['simplefin'] })
   const server = need(world, 'simplefin')
