@@ -4,7 +4,7 @@ import type { z } from 'zod'
 import { apiError } from '#contract/errors.ts'
 import type { listHoldings } from '#contract/operations.ts'
 import type { Holding } from '#contract/resources.ts'
-import type { BrokerageAdapter, CallContext } from '#providers/port.ts'
+import type { BrokerageAdapter, CallContext, EmptyAnswer } from '#providers/port.ts'
 import { reportedTime, toAge } from './data-age.ts'
 import { followMoved } from './follow-moved.ts'
 import { type ReadContext, type ReadOptions, type ReadResult, whole } from './read-context.ts'
@@ -39,22 +39,22 @@ async function readAll(
   call: CallContext,
 ): Promise<Holding[]> {
   const { login, connection, accounts } = target
-  const lists: (readonly Holding[])[] = []
+  const confirmEmpty = (empty: Omit<EmptyAnswer, 'what'>) =>
+    adapter.confirmEmpty(login, connection, call, { what: 'holdings', ...empty })
+  const holdings: Holding[] = []
   for (let start = 0; start < accounts.length; start += accountsInFlight) {
     const batch = accounts.slice(start, start + accountsInFlight)
-    lists.push(
-      ...(await Promise.all(
-        batch.map((account) => adapter.holdings({ login, connection, account }, call)),
-      )),
+    const lists = await Promise.all(
+      batch.map((account) => adapter.holdings({ login, connection, account }, call)),
     )
+    holdings.push(...lists.flat())
+    // Reading R20b: each empty account among several is doubted, at once: it may be ready a moment later.
+    const empty = batch.filter((_account, index) => lists[index]?.length === 0)
+    if (empty.length > 0 && empty.length < accounts.length) {
+      await confirmEmpty({ accounts: empty, among: accounts })
+    }
   }
-  const holdings = lists.flat()
-  const empty = accounts.filter((_account, index) => lists[index]?.length === 0)
-  if (empty.length > 0 || accounts.length === 0) {
-    // Reading R20b: an answer that is empty as a whole is doubted, and each empty account among several.
-    const among = holdings.length > 0 ? { among: accounts } : {}
-    const asked = { what: 'holdings', accounts: empty, ...among } as const
-    await adapter.confirmEmpty(login, connection, call, asked)
-  }
+  // An answer that is empty as a whole is doubted, too.
+  if (holdings.length === 0) await confirmEmpty({ accounts })
   return holdings
 }

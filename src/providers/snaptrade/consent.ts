@@ -5,15 +5,13 @@
  */
 
 import { type UpstreamId, upstreamId } from '#kernel/ids.ts'
-import { minuteMs } from '#kernel/time.ts'
 import { consentGone, loginDisabled, UpstreamError } from '../failure.ts'
 import type { AccountRef, CallContext, EmptyAnswer } from '../port.ts'
-import type { AccountState, StatesAsked } from './account-states.ts'
 import type { SnapTradeClient } from './client.ts'
 import { fail, loseLogin } from './failures.ts'
 import type { Asker } from './keys.ts'
 import { isListed } from './map-connection.ts'
-import { WireAuthorizations } from './wire.ts'
+import { type WireAccount, WireAccounts, WireAuthorizations } from './wire.ts'
 
 export interface Question {
   readonly client: SnapTradeClient
@@ -96,54 +94,44 @@ export async function explainRefusal(
   throw fail({ kind: 'account_gone', detail: failure.detail })
 }
 
-/** What was found empty, and how to learn the state of the login's accounts. */
-export interface Doubt {
-  readonly asked: EmptyAnswer | undefined
-  /** Throws UpstreamError. */
-  readonly listStates: (asked: StatesAsked) => Promise<readonly AccountState[]>
-}
-
-/** Where one account among several is empty, SnapTrade is asked at most once in this time for a login. */
-const askEveryMs = minuteMs
-
 /**
  * Resolves when an empty read of a connection can be trusted, otherwise throws the reason: the consent is
  * lost, a requested account is missing or was never synced, or its brokerage does not share what it holds.
- * Without accounts only the connection is checked.
+ * Without accounts only the connection is checked. SnapTrade is asked each time, because an account that was
+ * ready before it was read may be imported again.
  */
 export async function confirmEmpty(
   question: Question,
-  { asked, listStates }: Doubt,
+  asked: EmptyAnswer | undefined,
 ): Promise<void> {
+  const { client, asker, connectionId, call } = question
+  const listAccounts = () => client.fetchParsed(WireAccounts, { route: '/accounts' }, asker, call)
   if (asked?.among !== undefined) {
-    const states = await listStates({ maxAgeMs: askEveryMs, accounts: asked.accounts })
-    const failure = findFailure(states, asked)
+    const failure = findFailure(await listAccounts(), asked)
     if (failure === null) return
     // A lost consent is the reason for what is not ready, too.
     await checkConnection(question)
     throw failure
   }
   await checkConnection(question)
-  const states = await listStates({ maxAgeMs: 0, accounts: [] })
+  const known = await listAccounts()
   if (asked === undefined || asked.accounts.length === 0) {
-    return checkFirstSync(
-      states.filter(({ brokerage_authorization: of }) => of === question.connectionId),
-    )
+    return checkFirstSync(known.filter(({ brokerage_authorization: of }) => of === connectionId))
   }
-  const failure = findFailure(states, asked)
+  const failure = findFailure(known, asked)
   if (failure !== null) throw failure
 }
 
 /** Why the emptiness of the accounts cannot be trusted; null when it can. Names all that share it. */
 function findFailure(
-  states: readonly AccountState[],
+  all: readonly WireAccount[],
   { what, accounts, among = accounts }: EmptyAnswer,
 ): UpstreamError | null {
-  const known = new Map<string, AccountState>(states.map((state) => [state.id, state]))
-  const namesOf = (is: (state: AccountState) => boolean) => {
+  const known = new Map<string, WireAccount>(all.map((account) => [account.id, account]))
+  const namesOf = (is: (account: WireAccount) => boolean) => {
     const isSuch = ({ upstreamId: id }: AccountRef) => {
-      const state = known.get(id)
-      return state !== undefined && is(state)
+      const account = known.get(id)
+      return account !== undefined && is(account)
     }
     return accounts.some(isSuch) ? nameAccounts(among.filter(isSuch)) : null
   }
@@ -151,7 +139,7 @@ function findFailure(
     return fail({ kind: 'account_gone', detail: gone })
   }
   // A closed account may never have been synced, and no sync is coming.
-  const unsynced = namesOf((state) => isListed(state) && !isSynced(state, what))
+  const unsynced = namesOf((account) => isListed(account) && !isSynced(account, what))
   if (unsynced !== null) {
     const detail = `the first sync of ${what} has not finished`
     return fail({ kind: 'preparing', detail, of: unsynced })
@@ -166,7 +154,7 @@ function findFailure(
 }
 
 /** Throws `preparing` for a connection without stored accounts while no account has finished a first sync. */
-function checkFirstSync(own: readonly AccountState[]): void {
+function checkFirstSync(own: readonly WireAccount[]): void {
   // A closed account may never have been synced, and is not shown anyway.
   if (!own.some(isListed)) return
   if (own.some((account) => isSynced(account, 'holdings') || isSynced(account, 'transactions'))) {
@@ -176,7 +164,7 @@ function checkFirstSync(own: readonly AccountState[]): void {
 }
 
 /** An account without sync information counts as synced. */
-function isSynced(account: AccountState, what: EmptyAnswer['what']): boolean {
+function isSynced(account: WireAccount, what: EmptyAnswer['what']): boolean {
   return account.sync_status?.[what]?.initial_sync_completed !== false
 }
 

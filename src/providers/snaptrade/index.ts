@@ -6,7 +6,6 @@
 
 import type { InstallationAccess } from '../credentials.ts'
 import type { BrokerageAdapter, CallContext, ConnectionRef, Login } from '../port.ts'
-import { makeAccountStates } from './account-states.ts'
 import { makeClient, type SnapTradeClient, type SnapTradeOptions } from './client.ts'
 import {
   confirmEmpty,
@@ -33,7 +32,6 @@ export type { SnapTradeOptions } from './client.ts'
 export function makeSnapTrade(options: SnapTradeOptions): BrokerageAdapter {
   const client = makeClient(options)
   const own = readOwnKey(options)
-  const accountStates = makeAccountStates(client, options.clock)
   const onOddity = (what: string) => options.report.oddity({ provider: 'snaptrade', what })
   const asks = (login: Login, connection: ConnectionRef, call: CallContext) => ({
     client,
@@ -57,14 +55,8 @@ export function makeSnapTrade(options: SnapTradeOptions): BrokerageAdapter {
       if (last && isRegisteredHere(login)) await deleteUser(client, toAsker(own, login), call)
     },
     endLogin: async (login, call) => deleteUser(client, toAsker(own, login), call),
-    async confirmEmpty(login, connection, call, asked) {
-      const question = asks(login, connection, call)
-      const { asker } = question
-      await confirmEmpty(question, {
-        asked,
-        listStates: (wanted) => accountStates.list({ ...wanted, login, asker }, call),
-      })
-    },
+    confirmEmpty: async (login, connection, call, asked) =>
+      confirmEmpty(asks(login, connection, call), asked),
     listAlive: async (login, call) => listAlive(client, toAsker(own, login), call),
     async holdings({ login, connection, account }, call) {
       const question = asks(login, connection, call)
