@@ -55,8 +55,11 @@ function end(options: ActionOptions, ref: LoginRef, stop: AbortSignal): Promise<
   })
 }
 
-/** Whether it has a connection, or a link was begun with it that has not ended. */
+/**
+ * Whether a link was begun with it that has not ended, or it has a connection. In this order: a link ends in
+ * the transaction that stores its connections, so that it is seen before or they are seen after.
+ */
 export async function isLoginUsed({ store, clock }: ActionOptions, id: LoginId): Promise<boolean> {
-  if ((await store.connections.listByLogin(id)).length > 0) return true
-  return (await store.linkings.findOpen(id, clock.now())) !== null
+  if ((await store.linkings.findOpen(id, clock.now())) !== null) return true
+  return (await store.connections.listByLogin(id)).length > 0
 }

@@ -82,7 +82,7 @@ export async function endUnsavedLogin(
 
 /**
  * As `endUnsavedLogin`, for a login that has a row; the provider's failure, or null. A login that existed at
- * the provider before it was linked here stays there, and so does what another login may have the consent of.
+ * the provider before it was linked here stays there, and so does a consent that another login may have too.
  */
 export async function endEmptyLogin(
   options: ActionOptions,

@@ -256,7 +256,7 @@ async function register({
 /** Stores a login that was made, the state, and the audit row, before the browser leaves. */
 async function saveStart(
   options: ActionOptions,
-  { by, start, renewed }: Beginning,
+  { by, start, linking, renewed }: Beginning,
   given: {
     readonly state: string
     readonly known: LinkingLogin | null
@@ -268,7 +268,9 @@ async function saveStart(
   const now = options.clock.now()
   try {
     return await options.store.transact(async (tx) => {
-      if (known !== null && renewed === null && (await isEnding(tx, known.id, now))) {
+      // One that only a person can give stays for the link: nothing could take its place.
+      const isReplaceable = renewed === null && linking.needsLogin !== true
+      if (known !== null && isReplaceable && (await isEnding(tx, known.id, now))) {
         throw new LoginEndsError('the login ends with its last connection')
       }
       const row = made === null ? null : await tx.logins.save(made)

@@ -57,7 +57,7 @@ export function makeLateRouter(
 /** An upgrade ends with a restart soon. */
 const loadRetrySeconds = 5
 
-/** The files of the door were replaced, until the service is restarted. */
+/** The door could not be loaded: its files were replaced, perhaps, and a restart loads the new ones. */
 function answerFailedLoad(request: IncomingMessage, response: ServerResponse): void {
   const error = apiError('service_unavailable', { retryAfterSeconds: loadRetrySeconds })
   response.shouldKeepAlive = false

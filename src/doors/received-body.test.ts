@@ -73,7 +73,7 @@ const endings: Readonly<Record<string, Ending>> = {
 }
 
 for (const [name, { end, outcome }] of Object.entries(endings)) {
-  test(`a body that is ${name} is no longer counted, keeps no bytes, and is told to who reads it before or after`, async () => {
+  test(`a body that is ${name} is no longer counted, keeps no bytes, and reaches whoever reads it before or after`, async () => {
     for (const isReadFirst of [true, false]) {
       const begun = begin()
       const { request, body, empty, isCounted } = begun

@@ -66,7 +66,7 @@ export interface ReceiveOptions {
 /** The bytes, or why there are none. */
 export type Body = Uint8Array | 'too_large' | ClientDisconnected
 
-/** Until they are taken. */
+/** The bodies that nobody has taken yet. */
 const received = new WeakMap<IncomingMessage, Promise<Body>>()
 
 /** Hands a body over, which is then not kept here; null: no listener receives it. */
@@ -74,7 +74,7 @@ export function takeBody(request: IncomingMessage): Promise<Body> | null {
   const body = received.get(request)
   if (body === undefined) return null
   received.delete(request)
-  // So that it ends.
+  // Without it the stream of the request would not end.
   request.resume()
   return body
 }
@@ -125,7 +125,7 @@ export class ReceivedBody {
       // Not the stream but these bounds hold the sender back.
       return true
     }
-    // Else it may be without its end: see `#take`.
+    // After the socket was destroyed parts are thrown away (`#take`), so that the body may not be whole.
     if (!this.request.socket.destroyed) this.#settle(this.#body?.take() ?? new Uint8Array())
     return this.#pushOn.call(this.request, null)
   }

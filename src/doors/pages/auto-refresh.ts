@@ -1,4 +1,4 @@
-/** Pages that reload every few seconds while a provider is asked, for two minutes at most. */
+/** Pages that reload every few seconds while something is in progress, for two minutes at most. */
 import { queryOf } from './forms.ts'
 import type { SignedInRequest } from './signed-in.ts'
 

@@ -201,27 +201,42 @@ function createdAt(consent: Consent): number {
 }
 
 /**
- * Ends the consent of a connection, and before it the earlier ones to the same bank that are still active:
- * linking a bank again gives another consent, and a connection shows one of them. The next link would bring
- * the others. A later one is that of another link. It may be repeated: an unknown id is answered 204 too.
+ * The earlier consents to the bank of a connection that are still active: linking a bank again gives another
+ * consent, and a connection shows one of them. The next link would bring the others. A later one is that of
+ * another link. None where the list is refused or unreadable, which must not keep a removal from its end.
  */
-export async function endConsents(
+export async function listEarlier(
   options: ConsentOptions,
   { login, connection }: { readonly login: Login; readonly connection: ConnectionRef },
   call: CallContext,
-): Promise<void> {
-  const consents = await listConsents(options, login, call)
+): Promise<readonly string[]> {
+  const consents = await listConsents(options, login, call).catch((error: unknown) => {
+    const isOutage =
+      !(error instanceof UpstreamError) ||
+      error.failure.kind === 'unavailable' ||
+      error.failure.kind === 'throttled'
+    if (isOutage) throw error
+    return []
+  })
   const own = consents.find((consent) => consent.arrangement_id === connection.upstreamId)
-  const earlier = consents.filter(
-    (consent) =>
-      consent.active && consent.institution_id === own?.institution_id && isNewer(own, consent),
-  )
-  for (const id of [...earlier.map((one) => one.arrangement_id), connection.upstreamId]) {
-    try {
-      await options.client.one('DELETE', '/v1/consent', id, call)
-    } catch (error) {
-      if (!isRefused(error, [404])) throw error
-    }
+  return consents
+    .filter(
+      (consent) =>
+        consent.active && consent.institution_id === own?.institution_id && isNewer(own, consent),
+    )
+    .map((consent) => consent.arrangement_id)
+}
+
+/** It may be repeated: an unknown id is answered 204 too. */
+export async function endConsent(
+  client: FiskilClient,
+  id: string,
+  call: CallContext,
+): Promise<void> {
+  try {
+    await client.one('DELETE', '/v1/consent', id, call)
+  } catch (error) {
+    if (!isRefused(error, [404])) throw error
   }
 }
 

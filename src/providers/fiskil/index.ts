@@ -24,8 +24,9 @@ import {
   type ConsentOptions,
   confirmConsent,
   discoverConnections,
-  endConsents,
+  endConsent,
   listBalanceRows,
+  listEarlier,
   refuseLostConsent,
   sightConsents,
 } from './consent.ts'
@@ -71,9 +72,12 @@ export function makeFiskil(options: FiskilOptions): BankingAdapter {
     discover: (login, call) => discoverConnections(consentOptions, login, call),
 
     async revoke(login, connection, { last }, call) {
-      await endConsents(consentOptions, { login, connection }, call)
-      // An adopted one may have consents that were never adopted; one that was made here has no other use.
-      if (last && login.isOurs === true) await deleteEndUser(client, login, call)
+      // An adopted end user may have consents that were never adopted; one that was made here has no other
+      // use, and all of its consents end with it.
+      const endsAll = last && login.isOurs === true
+      const earlier = endsAll ? [] : await listEarlier(consentOptions, { login, connection }, call)
+      for (const id of [...earlier, connection.upstreamId]) await endConsent(client, id, call)
+      if (endsAll) await deleteEndUser(client, login, call)
     },
 
     endLogin: (login, call) => deleteEndUser(client, login, call),

@@ -82,10 +82,9 @@ function refuseLinkedSides(...paths: readonly string[]): void {
 
 /**
  * SQLite creates its side files (-wal, -shm) with the mode of the main file. It would follow a link in the
- * place of a main file, which is therefore refused here. An existing file
- * is opened here only to change its mode, and the mode of one that this process uses was changed before:
- * closing any handle of a file drops all POSIX locks that this process has on it
- * (sqlite.org/howtocorrupt.html §2.2).
+ * place of a main file, which is therefore refused here. An existing file is opened here only to change its
+ * mode, and the mode of one that this process uses was changed before: closing any handle of a file drops all
+ * POSIX locks that this process has on it (sqlite.org/howtocorrupt.html §2.2).
  */
 function makePrivate(path: string): void {
   const found = statPlain(path)

@@ -291,6 +291,31 @@ test('revoking ends the earlier consents to the same bank too, its own last, and
   assert.deepEqual(active(), ['elsewhere', 'later'])
 })
 
+test('a list of consents that is refused or unreadable keeps no removal from its end, and an outage is reported', async () => {
+  const unreadable = { status: 200, body: '{"consents":[{"arrangement_id":"x"}]}' }
+  for (const [reply, isEnded] of [
+    [unreadable, true],
+    [{ status: 403 }, true],
+    [{ status: 503 }, false],
+  ] as const) {
+    await using setting = await openSetting()
+    const { login, connection } = link(setting, 'history')
+    setting.emulator.addFault({
+      when: ({ method }) => method === 'GET',
+      does: { kind: 'reply', reply },
+    })
+    const revoking = setting.adapter.revoke(
+      login,
+      connection,
+      { last: false, isAsked: false },
+      makeCall(),
+    )
+    if (isEnded) await revoking
+    else assert.equal((await failureOf(revoking)).kind, 'unavailable')
+    assert.equal(setting.emulator.people.history.consents[0]?.active, !isEnded)
+  }
+})
+
 test('a revocation that failed is reported', async () => {
   await using setting = await openSetting()
   const { login, connection } = link(setting, 'history')

@@ -358,3 +358,22 @@ test('a login stays whose last two connections two processes remove when a link 
   assert.deepEqual(await statusesOf(visitor), ['73 active'])
   assert.deepEqual(endUsersOf(world), [false])
 })
+
+test('a login stays whose last two connections two processes remove while a link that was begun with it ends', async (t) => {
+  const visitor = await visit(t)
+  const { world } = visitor
+  const [first, second] = [await linkBank(visitor, '22'), await linkBank(visitor, '41')]
+  await world.connections.removeConnection(byOperator, second.id)
+  const query = await agree(visitor, '73')
+  let looks = 0
+  const findOpen: typeof world.store.linkings.findOpen = async (...asked) => {
+    looks += 1
+    // The removal has looked before it ended the consent; now whether the login is used.
+    if (looks === 2) await arrive(visitor, query, world.connections)
+    return world.store.linkings.findOpen(...asked)
+  }
+  const store = { ...world.store, linkings: { ...world.store.linkings, findOpen } }
+  await another({ ...world, store }).removeConnection(byOperator, first.id)
+  assert.deepEqual(await statusesOf(visitor), ['73 active'])
+  assert.deepEqual(endUsersOf(world), [false])
+})

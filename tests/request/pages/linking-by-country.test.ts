@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { request } from 'undici'
+import { byOperator } from '#contract/actor.ts'
 import { personalApplication } from '#sandbox/enablebanking/index.ts'
 import { type Sandbox, startSandbox } from '#sandbox/start.ts'
 import type { Jar, PageAnswer } from '#tests/support/jar.ts'
@@ -173,6 +174,28 @@ const ownFields = {
   applicationId: personalApplication.id,
   privateKey: personalApplication.privateKey.replaceAll('\n', ''),
 }
+
+// The first one: in sandbox mode the consents of a key that several people use are kept.
+test('an application of one’s own links banks while its last removal waits for the provider', async () => {
+  const { person, jar } = await visitor(bare)
+  const { hidden } = await jar.get(choicePath)
+  await jar.post(newPath, { token: hidden.token ?? '', provider, ...ownFields })
+  await jar.get(await decide(bare, await choose(jar, 'FI:Pankki Kaarna')))
+  const { connections } = bare.service.app
+  bare.service.clock.advance(3_700_000)
+  await connections.finishDeletions()
+  sandbox.enablebanking.addFault({
+    when: ({ method }) => method === 'DELETE',
+    does: { kind: 'reply', reply: { status: 503 } },
+  })
+  const [row] = await rowsOf(bare, person)
+  assert.ok(row !== undefined)
+  assert.equal(await connections.removeConnection(byOperator, row.id), 'leaving')
+  sandbox.enablebanking.clearFaults()
+  await jar.get(await decide(bare, await choose(jar, 'DE:Bank am Kanal', 'DE')))
+  const statuses = (await rowsOf(bare, person)).map(({ status }) => status)
+  assert.ok(statuses.includes('active'), statuses.join())
+})
 
 test('without an application of the installation a person brings their own, and then chooses the bank', async () => {
   const { person, jar } = await visitor(bare)

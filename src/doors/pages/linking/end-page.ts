@@ -75,7 +75,7 @@ const words: Readonly<Record<LinkingFailure, (name: string) => Words>> = {
   }),
   interrupted: (name) => ({
     heading: 'Linking was interrupted',
-    text: `This server was stopped while it read what came back from ${name}, so nothing was linked. Start again, and agree at ${name} once more.`,
+    text: `Nothing was linked: this server did not read to its end what came back from ${name}. Start again, and agree at ${name} once more.`,
     button: again,
   }),
   misconfigured: (name) => ({

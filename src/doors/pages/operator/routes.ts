@@ -173,7 +173,7 @@ function addAct(scope: FastifyInstance, context: Shown, path: string, handle: Ha
 const text = (value: unknown): string => (typeof value === 'string' ? value.slice(0, 500) : '')
 const userOf = ({ request }: Turn): string => text((request.params as { user?: unknown }).user)
 
-/** None where they were refused. */
+/** Empty if the call was refused. */
 const rowsOf = <Row>(told: AdminAnswer<{ readonly data: readonly Row[] }>): readonly Row[] =>
   told.kind === 'told' ? told.body.data : []
 
