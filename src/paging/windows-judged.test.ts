@@ -75,3 +75,13 @@ test('R18: a row that arrives with the time of the first one is not taken for it
   shared.clear()
   assert.deepEqual(await stage.ids(stage.open({ shared }), 2, 2), ['r 2', 'r 3'])
 })
+
+test('R20b: a list whose emptiness was doubted is read again: rows may have come since', async () => {
+  const { rows, stage, shared } = makeScene([[]])
+  const process = stage.open({ shared })
+  stage.confirm = () => Promise.reject(new Error('the provider is not ready'))
+  await assert.rejects(stage.ids(process, 0, 4), /not ready/)
+  rows.push(...makeRows(3))
+  stage.confirm = async () => undefined
+  assert.deepEqual(await stage.ids(process, 0, 4), ['r 0', 'r 1', 'r 2'])
+})

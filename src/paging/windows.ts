@@ -222,9 +222,8 @@ async function answer(ask: Ask, plan: Plan): Promise<Window<unknown>> {
 }
 
 /**
- * Reads what the window needs, and returns the pages that it shows, and those that are being compressed while
- * others are read. What came before a failure stays, so that the next request goes on from there; a snapshot
- * that was begun again does not replace a longer one.
+ * Reads what the window needs; returns the pages that it shows and those being compressed while others are
+ * read. What came before a failure stays, and the next request goes on from there, but not in place of more.
  */
 async function readMore(ask: Ask, held: HeldSnapshot, shown: number) {
   const { place, clock, source, owner, ttlMs, offset, limit, key } = ask
@@ -257,8 +256,9 @@ async function readMore(ask: Ask, held: HeldSnapshot, shown: number) {
     return { opened, packing }
   } catch (error) {
     const isLonger = (place.own.get(key)?.snapshot.order.length ?? 0) <= snapshot.order.length
-    const isFailure = !(error instanceof Trouble)
-    if (bytes > 0 && source.reader.overlap === 0 && isFailure && isLonger) {
+    // What was read to its end and then doubted (reading R20b) is read again.
+    const canGoOn = !(error instanceof Trouble) && !snapshot.isComplete()
+    if (bytes > 0 && source.reader.overlap === 0 && canGoOn && isLonger) {
       await packBodies(held)
       await place.save(key, owner, held)
     }
