@@ -201,12 +201,13 @@ function readWindow(
   const confirmEnd = async () => {
     if (world.isBlank || world.blankPages > blankPages) throw consentLost
   }
-  // As the adapter of a broker: an account without a row is doubted by itself (`doubtEmpty`).
+  // As the adapter of a broker: of several accounts one without a row is doubted by itself (`doubtEmpty`).
+  const isDoubted = queries.length > 1
   const doubting: typeof reader = {
     ...reader,
     async read(query, cursor, call) {
       const page = await reader.read(query, cursor, call)
-      if (cursor === null && page.length === 0) await confirmEnd()
+      if (isDoubted && cursor === null && page.length === 0) await confirmEnd()
       return page
     },
   }
