@@ -4,7 +4,7 @@ import type { z } from 'zod'
 import { apiError } from '#contract/errors.ts'
 import type { listHoldings } from '#contract/operations.ts'
 import type { Holding } from '#contract/resources.ts'
-import type { BrokerageAdapter, CallContext, EmptyAnswer } from '#providers/port.ts'
+import type { AccountRef, BrokerageAdapter, CallContext, EmptyAnswer } from '#providers/port.ts'
 import { reportedTime, toAge } from './data-age.ts'
 import { followMoved } from './follow-moved.ts'
 import { type ReadContext, type ReadOptions, type ReadResult, whole } from './read-context.ts'
@@ -41,18 +41,18 @@ async function readAll(
   const { login, connection, accounts } = target
   const confirmEmpty = (empty: Omit<EmptyAnswer, 'what'>) =>
     adapter.confirmEmpty(login, connection, call, { what: 'holdings', ...empty })
+  const read = async (account: AccountRef) => {
+    const list = await adapter.holdings({ login, connection, account }, call)
+    // Reading R20b: an empty account among several is doubted at once: it may be ready a moment later.
+    if (list.length === 0 && accounts.length > 1) {
+      await confirmEmpty({ accounts: [account], among: accounts })
+    }
+    return list
+  }
   const holdings: Holding[] = []
   for (let start = 0; start < accounts.length; start += accountsInFlight) {
     const batch = accounts.slice(start, start + accountsInFlight)
-    const lists = await Promise.all(
-      batch.map((account) => adapter.holdings({ login, connection, account }, call)),
-    )
-    holdings.push(...lists.flat())
-    // Reading R20b: each empty account among several is doubted, at once: it may be ready a moment later.
-    const empty = batch.filter((_account, index) => lists[index]?.length === 0)
-    if (empty.length > 0 && empty.length < accounts.length) {
-      await confirmEmpty({ accounts: empty, among: accounts })
-    }
+    holdings.push(...(await Promise.all(batch.map(read))).flat())
   }
   // An answer that is empty as a whole is doubted, too.
   if (holdings.length === 0) await confirmEmpty({ accounts })

@@ -201,23 +201,42 @@ function createdAt(consent: Consent): number {
 }
 
 /**
- * The earlier consents to the bank of a connection that are still active: linking a bank again gives another
- * consent, and a connection shows one of them. The next link would bring the others. A later one is that of
- * another link. None where the list is refused or unreadable, which must not keep a removal from its end.
+ * Ends the consent of a connection, and unless that is enough the earlier ones to the same bank that are
+ * still active: linking a bank again gives another consent, and a connection shows one of them. The next link
+ * would bring the others. A later one is that of another link. It may be repeated.
  */
-export async function listEarlier(
+export async function endConsents(
   options: ConsentOptions,
-  { login, connection }: { readonly login: Login; readonly connection: ConnectionRef },
+  { isOwnEnough, ...of }: ConnectionOfLogin & { readonly isOwnEnough: boolean },
+  call: CallContext,
+): Promise<void> {
+  const end = async (id: string) => {
+    try {
+      // An unknown id is answered 204 too.
+      await options.client.one('DELETE', '/v1/consent', id, call)
+    } catch (error) {
+      if (!isRefused(error, [404])) throw error
+    }
+  }
+  try {
+    if (!isOwnEnough) for (const id of await listEarlier(options, of, call)) await end(id)
+  } finally {
+    // Its own ends whatever becomes of the others, for which the removal is tried again.
+    await end(of.connection.upstreamId)
+  }
+}
+
+interface ConnectionOfLogin {
+  readonly login: Login
+  readonly connection: ConnectionRef
+}
+
+async function listEarlier(
+  options: ConsentOptions,
+  { login, connection }: ConnectionOfLogin,
   call: CallContext,
 ): Promise<readonly string[]> {
-  const consents = await listConsents(options, login, call).catch((error: unknown) => {
-    const isOutage =
-      !(error instanceof UpstreamError) ||
-      error.failure.kind === 'unavailable' ||
-      error.failure.kind === 'throttled'
-    if (isOutage) throw error
-    return []
-  })
+  const consents = await listConsents(options, login, call)
   const own = consents.find((consent) => consent.arrangement_id === connection.upstreamId)
   return consents
     .filter(
@@ -225,19 +244,6 @@ export async function listEarlier(
         consent.active && consent.institution_id === own?.institution_id && isNewer(own, consent),
     )
     .map((consent) => consent.arrangement_id)
-}
-
-/** It may be repeated: an unknown id is answered 204 too. */
-export async function endConsent(
-  client: FiskilClient,
-  id: string,
-  call: CallContext,
-): Promise<void> {
-  try {
-    await client.one('DELETE', '/v1/consent', id, call)
-  } catch (error) {
-    if (!isRefused(error, [404])) throw error
-  }
 }
 
 async function listAccounts(

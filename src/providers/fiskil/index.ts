@@ -24,9 +24,8 @@ import {
   type ConsentOptions,
   confirmConsent,
   discoverConnections,
-  endConsent,
+  endConsents,
   listBalanceRows,
-  listEarlier,
   refuseLostConsent,
   sightConsents,
 } from './consent.ts'
@@ -75,8 +74,7 @@ export function makeFiskil(options: FiskilOptions): BankingAdapter {
       // An adopted end user may have consents that were never adopted; one that was made here has no other
       // use, and all of its consents end with it.
       const endsAll = last && login.isOurs === true
-      const earlier = endsAll ? [] : await listEarlier(consentOptions, { login, connection }, call)
-      for (const id of [...earlier, connection.upstreamId]) await endConsent(client, id, call)
+      await endConsents(consentOptions, { login, connection, isOwnEnough: endsAll }, call)
       if (endsAll) await deleteEndUser(client, login, call)
     },
 

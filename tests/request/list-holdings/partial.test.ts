@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, beforeEach, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { activity, type BrokerAccount, linkBroker, position } from '#tests/support/broker.ts'
 import { codeOf, startService } from '#tests/support/service.ts'
 
@@ -73,6 +74,28 @@ for (const path of paths) {
       const answer = await ask(path, query)
       assert.equal(answer.status, 503, answer.text)
     }
+  })
+
+  test(`R20b: ${path}: an account whose import ends while another one is still read is asked about before that`, async () => {
+    const { ask, upstream } = await link({})
+    const [big, small] = upstream
+    assert.ok(big !== undefined && small !== undefined)
+    const { positions, activities } = big
+    Object.assign(big, { positions: [], activities: [], ...waiting })
+    const { snaptrade } = service.sandbox
+    snaptrade.addFault({
+      when: (request) => request.path.includes(small.id),
+      does: { kind: 'delay', ms: 400 },
+    })
+    const imported = sleep(200).then(() => {
+      const ready = { holdingsSynced: true, transactionsSynced: true }
+      Object.assign(big, { positions, activities, ...ready })
+    })
+    const answer = await ask(path)
+    await imported
+    snaptrade.clearFaults()
+    assert.equal(answer.status, 503, answer.text)
+    assert.equal((await ask(path)).body.data.length, 17)
   })
 
   test(`R20b: ${path}: SnapTrade is asked for its accounts once for each that is empty, at most`, async () => {

@@ -170,7 +170,9 @@ function addAct(scope: FastifyInstance, context: Shown, path: string, handle: Ha
   })
 }
 
-const text = (value: unknown): string => (typeof value === 'string' ? value.slice(0, 500) : '')
+// Half a character at the cut could not stand in a URL.
+const text = (value: unknown): string =>
+  typeof value === 'string' ? value.slice(0, 500).toWellFormed() : ''
 const userOf = ({ request }: Turn): string => text((request.params as { user?: unknown }).user)
 
 /** Empty if the call was refused. */
