@@ -187,10 +187,7 @@ export function adoptConsents(consents: readonly Consent[], nowMs: number): read
 function isBetter(consent: Consent, rival: Consent, nowMs: number): boolean {
   const isActive = toConnectionStatus(consent, nowMs) === 'active'
   const isRivalActive = toConnectionStatus(rival, nowMs) === 'active'
-  return isActive === isRivalActive ? isNewer(consent, rival) : isActive
-}
-
-function isNewer(consent: Consent, rival: Consent): boolean {
+  if (isActive !== isRivalActive) return isActive
   const difference = createdAt(consent) - createdAt(rival)
   // Equal times are ordered by id, so that the choice does not depend on the order of the list.
   return difference === 0 ? consent.arrangement_id > rival.arrangement_id : difference > 0
@@ -200,50 +197,17 @@ function createdAt(consent: Consent): number {
   return parseInstant(consent.created_at ?? '') ?? 0
 }
 
-/**
- * Ends the consent of a connection, and unless that is enough the earlier ones to the same bank that are
- * still active: linking a bank again gives another consent, and a connection shows one of them. The next link
- * would bring the others. A later one is that of another link. It may be repeated.
- */
-export async function endConsents(
-  options: ConsentOptions,
-  { isOwnEnough, ...of }: ConnectionOfLogin & { readonly isOwnEnough: boolean },
+/** It may be repeated, because an unknown consent gives 204 too. */
+export async function endConsent(
+  { client }: ConsentOptions,
+  { upstreamId: id }: ConnectionRef,
   call: CallContext,
 ): Promise<void> {
-  const end = async (id: string) => {
-    try {
-      // An unknown id is answered 204 too.
-      await options.client.one('DELETE', '/v1/consent', id, call)
-    } catch (error) {
-      if (!isRefused(error, [404])) throw error
-    }
-  }
   try {
-    if (!isOwnEnough) for (const id of await listEarlier(options, of, call)) await end(id)
-  } finally {
-    // Its own ends whatever becomes of the others, for which the removal is tried again.
-    await end(of.connection.upstreamId)
+    await client.one('DELETE', '/v1/consent', id, call)
+  } catch (error) {
+    if (!isRefused(error, [404])) throw error
   }
-}
-
-interface ConnectionOfLogin {
-  readonly login: Login
-  readonly connection: ConnectionRef
-}
-
-async function listEarlier(
-  options: ConsentOptions,
-  { login, connection }: ConnectionOfLogin,
-  call: CallContext,
-): Promise<readonly string[]> {
-  const consents = await listConsents(options, login, call)
-  const own = consents.find((consent) => consent.arrangement_id === connection.upstreamId)
-  return consents
-    .filter(
-      (consent) =>
-        consent.active && consent.institution_id === own?.institution_id && isNewer(own, consent),
-    )
-    .map((consent) => consent.arrangement_id)
 }
 
 async function listAccounts(

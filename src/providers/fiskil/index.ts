@@ -24,7 +24,7 @@ import {
   type ConsentOptions,
   confirmConsent,
   discoverConnections,
-  endConsents,
+  endConsent,
   listBalanceRows,
   refuseLostConsent,
   sightConsents,
@@ -71,11 +71,9 @@ export function makeFiskil(options: FiskilOptions): BankingAdapter {
     discover: (login, call) => discoverConnections(consentOptions, login, call),
 
     async revoke(login, connection, { last }, call) {
-      // An adopted end user may have consents that were never adopted; one that was made here has no other
-      // use, and all of its consents end with it.
-      const endsAll = last && login.isOurs === true
-      await endConsents(consentOptions, { login, connection, isOwnEnough: endsAll }, call)
-      if (endsAll) await deleteEndUser(client, login, call)
+      await endConsent(consentOptions, connection, call)
+      // An adopted one may have consents that were never adopted; one that was made here has no other use.
+      if (last && login.isOurs === true) await deleteEndUser(client, login, call)
     },
 
     endLogin: (login, call) => deleteEndUser(client, login, call),

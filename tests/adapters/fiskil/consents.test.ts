@@ -265,59 +265,6 @@ test('revoking ends the consent at the provider and may be repeated', async () =
   await revoke()
 })
 
-test('revoking ends the earlier consents to the same bank too, its own last, and neither a later one nor another bank’s', async () => {
-  await using setting = await openSetting()
-  const { login, connection } = link(setting, 'history')
-  const { consents } = setting.emulator.people.history
-  const [own] = consents
-  assert.ok(own !== undefined)
-  const add = (arrangementId: string, more: Partial<typeof own>) =>
-    consents.unshift({ ...own, arrangementId, ...more })
-  add('earlier', { createdAtMs: own.createdAtMs - 1000 })
-  add('earlier-ended', { createdAtMs: own.createdAtMs - 1000, active: false })
-  add('later', { createdAtMs: own.createdAtMs + 1000 })
-  add('elsewhere', { createdAtMs: own.createdAtMs - 1000, institutionId: '41' })
-  const revoke = () =>
-    setting.adapter.revoke(login, connection, { last: false, isAsked: false }, makeCall())
-  const active = () => consents.filter((one) => one.active).map((one) => one.arrangementId)
-  setting.emulator.addFault({
-    when: ({ method, path }) => method === 'DELETE' && path.endsWith(own.arrangementId),
-    does: { kind: 'reply', reply: { status: 500 } },
-  })
-  assert.equal((await failureOf(revoke())).kind, 'unavailable')
-  assert.deepEqual(active(), ['elsewhere', 'later', own.arrangementId])
-  setting.emulator.clearFaults()
-  await revoke()
-  assert.deepEqual(active(), ['elsewhere', 'later'])
-})
-
-test('while the list of consents cannot be read a removal ends its own, is reported as failed, and later ends the others', async () => {
-  for (const reply of [
-    { status: 200, body: '{"consents":[{"arrangement_id":"x"}]}' },
-    { status: 403 },
-    { status: 503 },
-  ]) {
-    await using setting = await openSetting()
-    const { login, connection } = link(setting, 'history')
-    const { consents } = setting.emulator.people.history
-    const [own] = consents
-    assert.ok(own !== undefined)
-    consents.push({ ...own, arrangementId: 'earlier', createdAtMs: own.createdAtMs - 1000 })
-    setting.emulator.addFault({
-      when: ({ method }) => method === 'GET',
-      does: { kind: 'reply', reply },
-    })
-    const revoke = () =>
-      setting.adapter.revoke(login, connection, { last: false, isAsked: false }, makeCall())
-    const active = () => consents.filter((one) => one.active).map((one) => one.arrangementId)
-    await failureOf(revoke())
-    assert.deepEqual(active(), ['earlier'])
-    setting.emulator.clearFaults()
-    await revoke()
-    assert.deepEqual(active(), [])
-  }
-})
-
 test('a revocation that failed is reported', async () => {
   await using setting = await openSetting()
   const { login, connection } = link(setting, 'history')

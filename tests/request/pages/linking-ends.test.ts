@@ -138,29 +138,6 @@ test('a broker that the provider has not ended yet comes back by a link that was
   )
 })
 
-test('a bank that was linked twice and removed is ended at Fiskil, and no later link brings it back', async (t) => {
-  const { world, person, rows, jar } = await visit(t)
-  const { app, clock, sandbox } = world.service
-  const link = async (institution: string) => {
-    clock.advance(1000)
-    const address = await choose(jar, { provider: 'fiskil', institution })
-    await jar.get(await decide(address, { decision: 'allow' }))
-  }
-  for (const institution of ['22', '41', '41']) await link(institution)
-  const [twice, ...others] = (await rows()).filter(({ institutionId }) => institutionId === '41')
-  assert.ok(twice !== undefined && others.length === 0)
-  const [login] = await app.store.logins.list(person.id)
-  const people = Object.values(sandbox.fiskil.people)
-  const own = people.find(({ endUserId }) => endUserId === login?.upstreamUserId)
-  const active = () =>
-    (own?.consents ?? []).filter((one) => one.active).map((one) => one.institutionId)
-  assert.deepEqual(active(), ['22', '41', '41'])
-  await app.connections.removeConnection(byOperator, twice.id)
-  assert.deepEqual(active(), ['22'])
-  await link('73')
-  assert.deepEqual((await rows()).map(({ institutionId }) => institutionId).sort(), ['22', '73'])
-})
-
 test('503: a provider that refuses this installation is named, before its page and after it', async (t) => {
   const { world, rows, jar } = await visit(t)
   const refused = { kind: 'reply', reply: { status: 401, body: {} } } as const
