@@ -8,6 +8,7 @@ import type { Millis } from '#kernel/time.ts'
 import { openLogin } from '#store/open-login.ts'
 import type { LoginRow } from '#store/ports/logins.ts'
 import { toLogin } from './ask-provider.ts'
+import { isLeft } from './linking-login.ts'
 import type { ActionOptions } from './options.ts'
 
 export interface UnusedKey {
@@ -23,11 +24,8 @@ export function makeListUnusedKeys({
   adapters,
   clock,
 }: Pick<ActionOptions, 'store' | 'adapters' | 'clock'>): ListUnusedKeys {
-  function isOwnKey(login: LoginRow): boolean {
-    const { linking } = adapters[login.provider] ?? {}
-    const own = toLogin(login)
-    return linking?.isPreferred?.(own) === true && linking.accepts?.(own) !== false
-  }
+  const isOwnKey = (login: LoginRow): boolean =>
+    !isLeft(login) && adapters[login.provider]?.linking?.isPreferred?.(toLogin(login)) === true
 
   return async (userId) => {
     const waiting = new Map<Provider, Millis>()

@@ -2,7 +2,6 @@
  * The currency of an account of which the bank tells none (`XXX`, or details that were not told): that of its
  * money. It is learnt once, from what is kept of the account, else by a sync, and remembered.
  */
-
 import { parseCurrency } from '#kernel/money.ts'
 import { dayMs } from '#kernel/time.ts'
 import { UpstreamError } from '../failure.ts'

@@ -21,7 +21,7 @@ import type {
   UpstreamReport,
 } from '../port.ts'
 import type { FiskilClient } from './client.ts'
-import { isRefused, malformed, refusalCode } from './failures.ts'
+import { malformed, refusalCode } from './failures.ts'
 import { readExactJson, readJson } from './lists.ts'
 import {
   Consent,
@@ -195,19 +195,6 @@ function isBetter(consent: Consent, rival: Consent, nowMs: number): boolean {
 
 function createdAt(consent: Consent): number {
   return parseInstant(consent.created_at ?? '') ?? 0
-}
-
-/** It may be repeated, because an unknown consent gives 204 too. */
-export async function endConsent(
-  { client }: ConsentOptions,
-  { upstreamId: id }: ConnectionRef,
-  call: CallContext,
-): Promise<void> {
-  try {
-    await client.one('DELETE', '/v1/consent', id, call)
-  } catch (error) {
-    if (!isRefused(error, [404])) throw error
-  }
 }
 
 async function listAccounts(

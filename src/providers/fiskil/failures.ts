@@ -48,15 +48,6 @@ export function isUnknownAddress(error: unknown): boolean {
   return (cause.status === 404 || cause.status === 405) && cause.code !== 'end_user_not_found'
 }
 
-/** True for a refusal with one of these statuses. */
-export function isRefused(error: unknown, statuses: readonly number[]): boolean {
-  return (
-    error instanceof UpstreamError &&
-    error.failure.kind === 'rejected' &&
-    statuses.includes(error.failure.status)
-  )
-}
-
 /**
  * The failure for an answer other than 2xx.
  * @param secrets texts to remove from the message, in case the provider repeats them.

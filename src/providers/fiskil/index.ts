@@ -18,19 +18,17 @@ import type {
   RowsQuery,
   TransactionPage,
 } from '../port.ts'
-import { type FiskilOptions, makeFiskilClient } from './client.ts'
+import { type FiskilClient, type FiskilOptions, makeFiskilClient } from './client.ts'
 import {
   accountKey,
   type ConsentOptions,
   confirmConsent,
   discoverConnections,
-  endConsent,
   listBalanceRows,
   refuseLostConsent,
   sightConsents,
 } from './consent.ts'
 import { deleteEndUser, identify } from './end-user.ts'
-import { isRefused } from './failures.ts'
 import { makeFiskilLinking } from './linking.ts'
 import { pageSize } from './lists.ts'
 import { toBalance } from './map.ts'
@@ -71,8 +69,7 @@ export function makeFiskil(options: FiskilOptions): BankingAdapter {
     discover: (login, call) => discoverConnections(consentOptions, login, call),
 
     async revoke(login, connection, { last }, call) {
-      await endConsent(consentOptions, connection, call)
-      // An adopted one may have consents that were never adopted; one that was made here has no other use.
+      await revoke(client, connection, call)
       if (last && login.isOurs === true) await deleteEndUser(client, login, call)
     },
 
@@ -110,6 +107,23 @@ export function makeFiskil(options: FiskilOptions): BankingAdapter {
     probe: (call) => client.probe(call),
     ...(secret === null ? {} : { webhooks: makeFiskilWebhooks({ secret, clock, odd }) }),
     close: () => client.close(),
+  }
+}
+
+/**
+ * An end user that was adopted is kept even after the last consent: it may have consents that we never
+ * adopted. One that was made here has no other use. The call may be repeated, because an unknown consent
+ * gives 204 too.
+ */
+async function revoke(
+  client: FiskilClient,
+  { upstreamId }: ConnectionRef,
+  call: CallContext,
+): Promise<void> {
+  try {
+    await client.one('DELETE', '/v1/consent', upstreamId, call)
+  } catch (error) {
+    if (!isRefused(error, [404])) throw error
   }
 }
 
@@ -166,6 +180,14 @@ async function readBalances(
     .filter(isListed)
     .map(({ id }): ConsentState => ({ connectionId: id, status: 'active', lastRefreshedAt: null }))
   return { balances: pickBalances(rows, query), consents: [...sighted, ...doubted] }
+}
+
+function isRefused(error: unknown, statuses: readonly number[]): boolean {
+  return (
+    error instanceof UpstreamError &&
+    error.failure.kind === 'rejected' &&
+    statuses.includes(error.failure.status)
+  )
 }
 
 /** Rows are matched by consent and account, and keep the provider's order. */

@@ -3,7 +3,6 @@
  * disabled connection, and with empty lists while the first sync runs; only the connection shows the real
  * state (docs/providers/snaptrade.md, Errors and limits; reading R20b).
  */
-
 import { type UpstreamId, upstreamId } from '#kernel/ids.ts'
 import { consentGone, loginDisabled, UpstreamError } from '../failure.ts'
 import type { AccountRef, CallContext, EmptyAnswer } from '../port.ts'
