@@ -55,6 +55,9 @@ export async function updateConnection(
   const known = isSame ? row : { institutionName: found.institutionId, institutionLogo: null }
   const renewal = { until: options.clock.now() + renewalMs }
   await connections.repoint(row.id, found.upstreamId, renewal)
+  if (leavesFormer(login, { row, found })) {
+    await connections.leaveFormer(row, options.clock.now())
+  }
   if (isRenewed) await connections.noteRenewal(row.id, renewal)
   await connections.setConsentExpiry(row.id, readConsentEnd(found))
   await connections.setInstitution(row.id, {
@@ -71,6 +74,18 @@ export async function updateConnection(
   if (refreshed !== null)
     await connections.setRefreshed(row.id, refreshed.at, { isReported: refreshed.isReported })
   await saveAccounts(options, row, found.accounts)
+}
+
+/**
+ * Whether a consent that works took the place of one that goes on. At a login that was adopted, others may
+ * use it.
+ */
+function leavesFormer(
+  { provider, isOurs }: LoginRow,
+  { row, found }: Pick<KnownConnection, 'row' | 'found'>,
+): boolean {
+  const isReplaced = row.upstreamId !== found.upstreamId && found.status === 'active'
+  return isReplaced && isOurs && factsOf(provider).leavesFormerConsent === true
 }
 
 /** Null when the provider does not report it, as after the end of a consent that it no longer knows. */

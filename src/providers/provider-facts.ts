@@ -82,6 +82,8 @@ export interface ProviderFacts {
    * stored one. False when a person may have several logins at one institution.
    */
   readonly oneConsentPerInstitution: boolean
+  /** A consent stays active after a newer one to the same institution took its place, until it is revoked. */
+  readonly leavesFormerConsent?: true
   /** Its ids of accounts change when a person adds an institution again: names are compared as well. */
   readonly hasUnstableIds?: true
   /** Null: it has no known limit, or none that we can reach. */

@@ -10,6 +10,7 @@ export const fiskilFacts = {
   defaultCurrency: 'AUD',
   // An end user's newest consent at an institution replaces the others.
   oneConsentPerInstitution: true,
+  leavesFormerConsent: true,
   budget: null,
   scheduledReadHours: null,
   isOpen: false,

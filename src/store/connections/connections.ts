@@ -15,7 +15,12 @@ import type { AccountRenewal, ConnectionStore, StoredStatus } from '../ports/con
 import { requestSync } from '../syncs/syncs.ts'
 import { setLearntStatus, setReportedStatus } from './connection-status.ts'
 import { setConsentExpiry, toExpiring, whereExpiring } from './consent-expiry.ts'
-import { connectionColumns as columns, findFormer, upsert } from './save-connection.ts'
+import {
+  connectionColumns as columns,
+  findFormer,
+  insertLeaving,
+  upsert,
+} from './save-connection.ts'
 import { tellStatus, type Woke } from './status-news.ts'
 
 interface Parts {
@@ -126,6 +131,7 @@ type Institution = Parameters<ConnectionStore['setInstitution']>[1]
 type Changes = Pick<
   ConnectionStore,
   | 'repoint'
+  | 'leaveFormer'
   | 'noteRenewal'
   | 'setConsentExpiry'
   | 'setInstitution'
@@ -168,6 +174,8 @@ function makeChanges({ engine, write, mails }: Parts): Changes {
           .executeTakeFirst(),
       )
     },
+    // Nobody is shown it, so the epoch stays.
+    leaveFormer: (row, at) => write((tx) => insertLeaving(tx, row, at)),
     // Neither of the two is part of an answer, so the epoch stays.
     noteRenewal: async (id, renewal) => {
       await write((tx) => living(tx, id).set(toRenewed(renewal)).execute())

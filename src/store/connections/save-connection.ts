@@ -2,6 +2,7 @@
 import { sql } from 'kysely'
 import type { ConnectionStatus } from '#contract/resources.ts'
 import { type ConnectionId, newId } from '#kernel/ids.ts'
+import type { Millis } from '#kernel/time.ts'
 import { isBrokenReference } from '../engine/broken-reference.ts'
 import { knownStatus } from '../engine/known-words.ts'
 import { type Db, moment, momentOrNull } from '../engine/tables.ts'
@@ -62,21 +63,7 @@ async function orGone<Row>(work: Promise<Row>): Promise<Row> {
 function insertOrUpdate(tx: Db, connection: NewConnection) {
   return tx
     .insertInto('connections')
-    .values({
-      id: newId<ConnectionId>(),
-      user_id: connection.userId,
-      login_id: connection.loginId,
-      provider: connection.provider,
-      upstream_id: connection.upstreamId,
-      institution_id: connection.institutionId,
-      institution_name: connection.institutionName,
-      institution_logo: connection.institutionLogo,
-      status: connection.status,
-      last_refreshed_at: momentOrNull(connection.lastRefreshedAt),
-      created_at: moment(connection.createdAt),
-      status_at: moment(connection.createdAt),
-      consent_expires_at: momentOrNull(connection.consentExpiresAt),
-    })
+    .values({ ...toValues(connection), status: connection.status })
     .onConflict((conflict) =>
       conflict
         .columns(['user_id', 'provider', 'upstream_id'])
@@ -95,3 +82,24 @@ function insertOrUpdate(tx: Db, connection: NewConnection) {
     .returning(connectionColumns)
     .executeTakeFirstOrThrow()
 }
+
+/** Stores the consent of this row a second time, as a connection of its own that is being deleted. */
+export async function insertLeaving(tx: Db, row: ConnectionRow, at: Millis): Promise<void> {
+  const values = { ...toValues({ ...row, createdAt: at }), status: 'deleting' } as const
+  await tx.insertInto('connections').values(values).execute()
+}
+
+const toValues = (connection: Omit<NewConnection, 'status'>) => ({
+  id: newId<ConnectionId>(),
+  user_id: connection.userId,
+  login_id: connection.loginId,
+  provider: connection.provider,
+  upstream_id: connection.upstreamId,
+  institution_id: connection.institutionId,
+  institution_name: connection.institutionName,
+  institution_logo: connection.institutionLogo,
+  last_refreshed_at: momentOrNull(connection.lastRefreshedAt),
+  created_at: moment(connection.createdAt),
+  status_at: moment(connection.createdAt),
+  consent_expires_at: momentOrNull(connection.consentExpiresAt),
+})

@@ -113,6 +113,11 @@ export interface ConnectionStore {
    * next list of accounts is then that of a renewal (`AccountStore.replace`).
    */
   repoint(id: ConnectionId, upstreamId: UpstreamId, renewal?: AccountRenewal): Promise<void>
+  /**
+   * Stores the consent that a connection had before it was repointed as a connection of its own that is being
+   * deleted since `at`, so that it ends as a removed one does. `row`: as it was.
+   */
+  leaveFormer(row: ConnectionRow, at: Millis): Promise<void>
   /** The consent was renewed under the same upstream id: the next list of accounts is that of a renewal. */
   noteRenewal(id: ConnectionId, renewal?: AccountRenewal): Promise<void>
   /** The owner's own name; null: none. False: the connection is not the user's, or is being deleted. */

@@ -233,6 +233,22 @@ export function testConnections(store: StoreOf): void {
     assert.deepEqual(await store().connections.save(again), moved)
   })
 
+  test('the consent that a connection had before is one of its own that is being deleted, and shown to nobody', async () => {
+    const { user, connection } = await addLink(store())
+    await store().connections.repoint(connection.id, someUpstreamId())
+    const [shown] = await store().connections.list(user.id)
+    await store().connections.leaveFormer(connection, now + 7)
+    assert.deepEqual(await store().connections.list(user.id), [shown])
+    const [former, ...others] = await store().connections.listByLogin(connection.loginId)
+    assert.deepEqual(others, [shown])
+    const { id } = former ?? assert.fail('it is not stored')
+    assert.notEqual(id, connection.id)
+    const at = { createdAt: now + 7, statusAt: now + 7 }
+    assert.deepEqual(former, { ...connection, id, status: 'deleting', ...at })
+    const waiting = await store().connections.listDeleting({ after: null, limit: 1000 })
+    assert.ok(waiting.some((row) => row.id === id))
+  })
+
   test('the end of a consent is stored, changed and forgotten, but not for a connection that is being deleted', async () => {
     const { connection } = await addLink(store(), { consentExpiresAt: now })
     const { id } = connection

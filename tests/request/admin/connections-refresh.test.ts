@@ -141,6 +141,23 @@ test('a Fiskil consent that was renewed under a new id keeps our connection and 
   assert.deepEqual(ids, accounts.map((one) => one.id).sort())
 })
 
+test('a newer Fiskil consent takes the place of one that works, which others may use where its end user was adopted', async (t) => {
+  const world = await makeWorld(t, { providers: ['fiskil'] })
+  const { people } = need(world, 'fiskil')
+  const id = await world.addUser('a@b.example')
+  const wattle = only(await link(world, id, fiskil), (one) => one.institutionId === '22')
+  const former = only(people.healthy.consents, (one) => one.institutionId === '22')
+  const newer = { ...former, arrangementId: '11111111-2222-4333-a444-555555555555' }
+  people.healthy.consents.push({ ...newer, createdAtMs: world.clock.now() })
+  await refresh(world, wattle.id)
+  const { loginId } = (await world.store.connections.find(wattle.id)) ?? assert.fail('it is gone')
+  const rows = await world.store.connections.listByLogin(loginId)
+  const ids = rows
+    .filter(({ institutionId }) => institutionId === '22')
+    .map((row) => row.upstreamId)
+  assert.deepEqual(ids, [newer.arrangementId])
+})
+
 test('a Fiskil consent that was withdrawn and given again becomes active, also by linking', async (t) => {
   const world = await makeWorld(t, { providers: ['fiskil'] })
   const { people } = need(world, 'fiskil')

@@ -138,6 +138,79 @@ test('a broker that the provider has not ended yet comes back by a link that was
   )
 })
 
+/** Links banks of Fiskil one after another; what is active at Fiskil then, in the order of the links. */
+async function linkBanks(t: TestContext) {
+  const visited = await visit(t)
+  const { app, clock, sandbox } = visited.world.service
+  const link = async (institution: string) => {
+    clock.advance(1000)
+    const address = await choose(visited.jar, { provider: 'fiskil', institution })
+    const answer = await visited.jar.get(await decide(address, { decision: 'allow' }))
+    assert.match(answer.location ?? '', /done=/)
+  }
+  for (const institution of ['22', '41', '41']) await link(institution)
+  const active = async () => {
+    const [login] = await app.store.logins.list(visited.person.id)
+    const people = Object.values(sandbox.fiskil.people)
+    const own = people.find(({ endUserId }) => endUserId === login?.upstreamUserId)
+    return (own?.consents ?? []).filter((one) => one.active)
+  }
+  const banks = async () => (await active()).map(({ institutionId }) => institutionId)
+  const shown = async () => (await visited.rows()).map(({ institutionId }) => institutionId).sort()
+  const findTwice = async () => {
+    const row = (await visited.rows()).find(({ institutionId }) => institutionId === '41')
+    return row ?? assert.fail('the bank is not linked')
+  }
+  return { ...visited, app, sandbox, link, active, banks, shown, findTwice }
+}
+
+test('a bank that is linked twice keeps its newer consent alone, and its removal is one that no later link undoes', async (t) => {
+  const { app, link, active, banks, shown, findTwice } = await linkBanks(t)
+  assert.deepEqual(await banks(), ['22', '41', '41'])
+  const { id, upstreamId } = await findTwice()
+  await app.connections.finishDeletions()
+  assert.deepEqual(await banks(), ['22', '41'])
+  const ids = (await active()).map(({ arrangementId }) => arrangementId)
+  assert.equal(ids[1], upstreamId)
+  await app.connections.removeConnection(byOperator, id)
+  await link('73')
+  assert.deepEqual(
+    [await banks(), await shown()],
+    [
+      ['22', '73'],
+      ['22', '73'],
+    ],
+  )
+})
+
+test('while Fiskil does not end a former consent no link waits for it or brings it back, and the sweep tries again', async (t) => {
+  const { app, sandbox, link, banks, shown, findTwice } = await linkBanks(t)
+  const { id, upstreamId } = await findTwice()
+  sandbox.fiskil.addFault({
+    when: ({ method, path }) => method === 'DELETE' && !path.endsWith(upstreamId),
+    does: { kind: 'reply', reply: { status: 500 } },
+  })
+  assert.deepEqual(await app.connections.finishDeletions(), { done: 0, pending: 1 })
+  await app.connections.removeConnection(byOperator, id)
+  await link('73')
+  assert.deepEqual(
+    [await banks(), await shown()],
+    [
+      ['22', '41', '73'],
+      ['22', '73'],
+    ],
+  )
+  sandbox.fiskil.clearFaults()
+  assert.deepEqual(await app.connections.finishDeletions(), { done: 1, pending: 0 })
+  assert.deepEqual(
+    [await banks(), await shown()],
+    [
+      ['22', '73'],
+      ['22', '73'],
+    ],
+  )
+})
+
 test('503: a provider that refuses this installation is named, before its page and after it', async (t) => {
   const { world, rows, jar } = await visit(t)
   const refused = { kind: 'reply', reply: { status: 401, body: {} } } as const
