@@ -196,6 +196,7 @@ function openSignIns(
       passwords,
       sealer,
       signInLimit: config.limits.signin,
+      onDamaged: (error) => options.reports.backgroundFailure('sign-in', error),
       secrets,
       signUp,
       origins,

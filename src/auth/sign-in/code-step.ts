@@ -32,6 +32,8 @@ export type CodeResult =
   | { readonly kind: 'expired' }
   /** The passkey answers a page that is too old; the note is still valid. */
   | { readonly kind: 'stale' }
+  /** The secret of the app cannot be read here; recovery codes and passkeys are good. */
+  | { readonly kind: 'damaged' }
   | TryLater
 
 /** The browser that a note belongs to. */
@@ -117,7 +119,7 @@ export async function giveCode(
     async () => toFactorFound(options, 'code', { user, stored }, source),
     async (): Promise<CodeResult> => {
       const code = await readProof(options, given, user.id, source)
-      if (code === 'stale') return { kind: 'stale' }
+      if (code === 'stale' || code === 'damaged') return { kind: code }
       if (code !== null) {
         // Now the whole proof is given: wrong passwords before it do not count any more.
         await options.attempts.forgive(toFound(options, user, stored, source).subject)
@@ -134,9 +136,8 @@ function readProof(
   given: GivenProof,
   userId: UserId,
   { binding }: NoteHolder,
-): Promise<RightCode | 'stale' | null> {
-  const { store, clock } = options
-  if ('code' in given) return readCode(store, userId, given.code, clock.now())
+): Promise<RightCode | 'stale' | 'damaged' | null> {
+  if ('code' in given) return readCode(options, userId, given.code)
   return readSecondStep(options, { given: given.passkey, userId, binding })
 }
 

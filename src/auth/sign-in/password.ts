@@ -23,8 +23,16 @@ const operator: HashingTurn = { from: 'operator', isKnown: true }
 export interface Passwords {
   /** The PHC string to store. The password must have passed `isAcceptable`. @throws PasswordsBusyError */
   hash(password: string, turn?: HashingTurn): Promise<string>
-  /** `stored` null: no such account; the check takes as long all the same. @throws PasswordsBusyError */
+  /**
+   * `stored` null: no such account; the check takes as long all the same. @throws PasswordsBusyError,
+   * DamagedHashError
+   */
   check(password: string, stored: string | null, turn?: HashingTurn): Promise<boolean>
+}
+
+/** The stored text is no hash. */
+export class DamagedHashError extends Error {
+  override readonly name = 'DamagedHashError'
 }
 
 /** Derives the tag of a password: the deliberately slow part of sign-in. */
@@ -52,15 +60,18 @@ export function makePasswords(
       return toPhc(nonce, await queue.run(turn, () => deriveTag(password, nonce, cost)))
     },
     async check(password, stored, turn = operator) {
-      const parsed = parse(stored ?? nobodysHash)
-      const given = await queue.run(turn, () => deriveTag(password, parsed.nonce, parsed.cost))
+      const parsed = stored === null ? nobody : parse(stored)
+      const { nonce, cost } = parsed ?? nobody
+      const given = await queue.run(turn, () => deriveTag(password, nonce, cost))
+      // After the same work: no time shows it.
+      if (parsed === null) throw new DamagedHashError('a stored password hash is damaged')
       return timingSafeEqual(given, parsed.tag) && stored !== null
     },
   }
 }
 
 /** Compared against when the account does not exist: same cost, and no password matches. */
-const nobodysHash = toPhc(Buffer.alloc(nonceLength), Buffer.alloc(tagLength))
+const nobody = { cost, nonce: Buffer.alloc(nonceLength), tag: Buffer.alloc(tagLength) }
 
 function toPhc(nonce: Buffer, tag: Buffer): string {
   const { memory, passes, parallelism } = cost
@@ -89,13 +100,10 @@ function normal(password: string): string {
 const phc =
   /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]{43})$/
 
-function parse(stored: string): {
-  readonly cost: Cost
-  readonly nonce: Buffer
-  readonly tag: Buffer
-} {
+/** Null: it is damaged. */
+function parse(stored: string): typeof nobody | null {
   const [, memory, passes, parallelism, nonce, tag] = phc.exec(stored) ?? []
-  if (nonce === undefined || tag === undefined) throw new Error('a stored password hash is damaged')
+  if (nonce === undefined || tag === undefined) return null
   return {
     cost: { memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism) },
     nonce: Buffer.from(nonce, 'base64'),

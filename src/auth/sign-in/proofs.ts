@@ -7,15 +7,14 @@ import { type AuditDetails, refusedSignIn } from '#contract/audit.ts'
 import { toAddressGroup } from '#kernel/addresses.ts'
 import type { UserId } from '#kernel/ids.ts'
 import { Secret } from '#kernel/secret.ts'
-import type { Clock } from '#kernel/time.ts'
 import type { Store } from '#store/ports/store.ts'
 import type { UserRow } from '#store/ports/users.ts'
 import type { Sealer } from '#store/seal.ts'
 import type { Attempt, Attempts, Subject } from './attempts.ts'
 import type { Browsers } from './browsers.ts'
-import type { RightCode } from './check-code.ts'
+import type { CheckCodeOptions, RightCode } from './check-code.ts'
 import { type HashingTurn, PasswordsBusyError } from './hashing-queue.ts'
-import type { Passwords } from './password.ts'
+import { DamagedHashError, type Passwords } from './password.ts'
 import type { SignInProof } from './sessions.ts'
 
 /** A person proved who they are. */
@@ -39,9 +38,8 @@ export interface Source {
   readonly browser: string | null
 }
 
-export interface ProofOptions {
+export interface ProofOptions extends CheckCodeOptions {
   readonly store: Store
-  readonly clock: Clock
   readonly passwords: Passwords
   readonly sealer: Pick<Sealer, 'seal' | 'open'>
   readonly attempts: Attempts
@@ -128,16 +126,24 @@ export function toFactorFound(
   return { user, stored, subject: { kind, userId: user.id, isKnown } }
 }
 
-/** Null when the hashing queue is full. It takes as long for an account that does not exist. */
+/**
+ * Null when the hashing queue is full. It takes as long for an account that does not exist. No password is
+ * right where the stored hash is damaged: a new one mends it.
+ */
 export function isRightPassword(
-  { passwords }: ProofOptions,
-  { stored, subject }: AttemptTarget,
+  { passwords, onDamaged }: ProofOptions,
+  { user, stored, subject }: AttemptTarget,
   password: string,
   source: Source,
 ): Promise<boolean | null> {
   return passwords
     .check(password.slice(0, maxTypedPassword), stored, toTurn(source, subject))
-    .catch(whenBusy)
+    .catch((error: unknown) => {
+      if (!(error instanceof DamagedHashError)) return whenBusy(error)
+      const mend = `\`tributary users set-password ${user?.id}\` stores another`
+      onDamaged(new Error(`a stored password is damaged: ${mend}`, { cause: error }))
+      return false
+    })
 }
 
 /** Writes down that a password or a code was wrong, or that a right password was not enough. */

@@ -47,6 +47,8 @@ export type SwitchedOn =
 export type SwitchedOff =
   | { readonly kind: 'in' }
   | { readonly kind: 'refused' }
+  /** The secret of the app cannot be read here: a recovery code is good. */
+  | { readonly kind: 'damaged' }
   /** There is no second factor. */
   | { readonly kind: 'none' }
   | TryLater
@@ -160,7 +162,8 @@ async function switchOff(
   const stored = await store.sessions.findPassword(userId)
   const find = async () => toFactorFound(options, 'code', { user, stored }, source)
   return tryProof<SwitchedOff>(options, source.address, find, async () => {
-    const code = await readCode(store, userId, typed, clock.now())
+    const code = await readCode(options, userId, typed)
+    if (code === 'damaged') return { kind: 'damaged' }
     const isOff =
       code !== null &&
       (await store.transact(async (tx) => {

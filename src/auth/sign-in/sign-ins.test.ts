@@ -51,6 +51,7 @@ async function open(t: TestContext, over: Partial<SignInsOptions> = {}) {
     signUp: 'open',
     origins: () => ({ base: home, mcp: home, auth: home }),
     sealer: makeSealer([new Uint8Array(32)]),
+    onDamaged: (error) => assert.fail(error),
     ...over,
   })
   return {

@@ -78,6 +78,7 @@ export interface SignInsOptions {
   readonly windows: WindowStore
   readonly passwords: Passwords
   readonly sealer: Pick<Sealer, 'seal' | 'open'>
+  readonly onDamaged: ProofOptions['onDamaged']
   /** Attempts per minute and address (`RATE_LIMIT_SIGNIN`); 0: neither this limit nor that of passwords. */
   readonly signInLimit: number
   /** Sign the cookies of browsers: the first one signs, all verify. The same in every process. */

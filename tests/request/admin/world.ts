@@ -189,6 +189,9 @@ export async function makeWorld(t: TestContext, options: WorldOptions = {}): Pro
     signUp: 'invite',
     origins: () => ({ base: nowhere, mcp: nowhere, auth: nowhere }),
     sealer: makeSealer([new Uint8Array(32)]),
+    onDamaged(error) {
+      throw error
+    },
   })
   const { windows } = kv
   const { signUp = 'invite' } = options

@@ -66,6 +66,7 @@ async function open(t: TestContext, { passwords = makePasswords(), ...over }: Ov
     signUp: 'open',
     origins: () => bank,
     sealer: makeSealer([new Uint8Array(32)]),
+    onDamaged: (error) => assert.fail(error),
   })
   const byMail = openByMail({ store, clock, windows, signUp: 'open' })
   const report = { deletion: ignore, linking: ignore, failedLate: ignore, notListening: ignore }

@@ -7,6 +7,7 @@ import { setUpLifeSeconds } from '#auth/sign-in/second-factor.ts'
 import { unreachable } from '#kernel/unreachable.ts'
 import type { PagesContext } from '../context.ts'
 import { toSignIn } from '../forms.ts'
+import { damagedText } from '../sign-in/code-routes.ts'
 import { askToRetry } from '../sign-in/entering.ts'
 import {
   addForm,
@@ -152,6 +153,9 @@ async function switchOff(context: PagesContext, turn: FormTurn): Promise<Fastify
       const message = askToRetry(reply, result)
       return showRemoval(context, turn, { message, isRefused: false })
     }
+    case 'damaged':
+      reply.code(503)
+      return showRemoval(context, turn, { message: damagedText, isRefused: true })
     case 'refused': {
       reply.code(400)
       const message = 'That code is wrong or was used already. Wait for the next one.'

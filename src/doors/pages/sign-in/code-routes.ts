@@ -33,6 +33,10 @@ export function askForCode(
 /** One text for every code that is not accepted. */
 const refusedText = 'That code is wrong or was used already. Wait for the next one.'
 
+/** The code may be right: this server cannot tell. */
+export const damagedText =
+  'This server cannot read the key of your app any more, so no code of it can be checked. A recovery code works; or ask the operator of this server to remove the second factor.'
+
 export function addCodeForm(scope: FastifyInstance, context: PagesContext): void {
   const { signIns, cookies, visits } = context
 
@@ -92,6 +96,10 @@ export function addCodeForm(scope: FastifyInstance, context: PagesContext): void
     }
     if (result.kind === 'slow_down' || result.kind === 'busy') {
       return show(coming, returnTo, { message: askToRetry(reply, result), isRefused: false })
+    }
+    if (result.kind === 'damaged') {
+      reply.code(503)
+      return show(coming, returnTo, { message: damagedText, isRefused: true })
     }
     if (result.kind === 'stale') {
       reply.code(400)
