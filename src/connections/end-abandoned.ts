@@ -8,7 +8,7 @@ import type { Provider } from '#contract/resources.ts'
 import type { LoginId } from '#kernel/ids.ts'
 import { openLogin } from '#store/open-login.ts'
 import type { LoginRef } from '#store/ports/logins.ts'
-import { limitTime } from './ask-provider.ts'
+import { type AskOptions, limitTime } from './ask-provider.ts'
 import { endEmptyLogin } from './end-consent.ts'
 import { forgetReadings } from './forget-readings.ts'
 import type { ActionOptions } from './options.ts'
@@ -38,28 +38,36 @@ export function makeEndAbandoned(options: ActionOptions): EndAbandoned {
 
 /** False when the provider could not be asked. */
 function end(options: ActionOptions, ref: LoginRef, stop: AbortSignal): Promise<boolean> {
-  const { id, userId } = ref
   return options.queue.take(turnAt(ref), async () => {
-    const { store, adapters } = options
-    const login = await openLogin(store, id)
-    if (login === null || (await isLoginUsed(options, id))) return true
-    if (login !== 'damaged') {
-      // Without its variables it cannot be ended there; it waits for them.
-      if (adapters[login.provider] === undefined) return true
-      const askOptions = limitTime(options, { priority: 'background', stop })
-      if ((await endEmptyLogin(options, login, askOptions)) !== null) return false
-    }
-    await store.logins.deleteUnused(id)
-    await forgetReadings(options, userId, login)
-    return true
+    const now = options.clock.now()
+    if (!(await options.store.logins.startEnding(ref.id, { now }))) return true
+    const askOptions = limitTime(options, { priority: 'background', stop })
+    return endMarked(options, ref, { isEnded: false, askOptions })
   })
 }
 
 /**
- * Whether a link was begun with it that has not ended, or it has a connection. In this order: a link ends in
- * the transaction that stores its connections, so that it is seen before or they are seen after.
+ * Ends a login that is marked, at its provider too where that was not done (`isEnded`), and deletes it unless
+ * a return brought it meanwhile. False when the provider could not be asked: the next sweep asks it again.
  */
-export async function isLoginUsed({ store, clock }: ActionOptions, id: LoginId): Promise<boolean> {
-  if ((await store.linkings.findOpen(id, clock.now())) !== null) return true
-  return (await store.connections.listByLogin(id)).length > 0
+export async function endMarked(
+  options: ActionOptions,
+  { id, userId }: Pick<LoginRef, 'id' | 'userId'>,
+  { isEnded, askOptions }: { readonly isEnded: boolean; readonly askOptions: AskOptions },
+): Promise<boolean> {
+  const { store, adapters, clock } = options
+  const login = await openLogin(store, id)
+  if (login === null) return true
+  if (!isEnded && login !== 'damaged') {
+    // Without its variables it cannot be ended there; it waits for them.
+    if (adapters[login.provider] === undefined) return true
+    if ((await endEmptyLogin(options, login, askOptions)) !== null) return false
+  }
+  const isDeleted = await store.transact(async (tx) => {
+    const isUnused = await tx.logins.startEnding(id, { now: clock.now() })
+    if (isUnused) await tx.logins.deleteUnused(id)
+    return isUnused
+  })
+  if (isDeleted) await forgetReadings(options, userId, login)
+  return true
 }

@@ -8,12 +8,10 @@ import { apiError } from '#contract/errors.ts'
 import type { Provider } from '#contract/resources.ts'
 import type { ConnectionId } from '#kernel/ids.ts'
 import { factsOf } from '#providers/all-facts.ts'
-import { openLogin } from '#store/open-login.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
-import { type Asker, type AskOptions, limitTime } from './ask-provider.ts'
-import { isLoginUsed } from './end-abandoned.ts'
-import { type EndOfConsent, endConsent, endEmptyLogin } from './end-consent.ts'
-import { forgetReadings } from './forget-readings.ts'
+import { type Asker, limitTime } from './ask-provider.ts'
+import { endMarked } from './end-abandoned.ts'
+import { type EndOfConsent, endConsent } from './end-consent.ts'
 import type { ActionOptions } from './options.ts'
 import { turnAt } from './turns.ts'
 
@@ -110,19 +108,22 @@ export function purgeConnection(
       (other) => other.status !== 'deleting' && other.upstreamId === row.upstreamId,
     )
     // The consent of an open link uses the login too. The sweep ends a login that nothing came of.
-    const isAwaited = (await store.linkings.findOpen(row.loginId, options.clock.now())) !== null
-    const last = others.length === 0 && !isAwaited
+    const now = options.clock.now()
+    const last = await store.logins.startEnding(row.loginId, { now, but: row.id })
     const isKept = adopted || (await isLinkedByOthers(options, current))
     const end: EndOfConsent = isKept
       ? { kind: 'ended' }
       : await endConsent(options, { row: current, last }, askOptions)
     if (end.kind !== 'pending') {
-      await store.transact(async (tx) => {
+      const isUnused = await store.transact(async (tx) => {
         await tx.connections.delete(row.id)
         // A list of consents that was read before this end must not bring the connection back.
         await tx.logins.noteConsents(row.loginId)
+        // When several processes remove connections at once none was the last one until now.
+        return tx.logins.startEnding(row.loginId, { now: options.clock.now() })
       })
-      await forgetLogin(options, row, { isEnded: last, askOptions })
+      const login = { id: row.loginId, userId: row.userId }
+      if (isUnused) await endMarked(options, login, { isEnded: last, askOptions })
     }
     report.deletion({
       provider: row.provider,
@@ -132,25 +133,4 @@ export function purgeConnection(
     })
     return end
   })
-}
-
-/**
- * Deletes the login unless it is used, by a link too that was begun since. Where its connections were removed
- * at the same time by several processes, none of them was the last one: then the login ends at the provider
- * here.
- */
-async function forgetLogin(
-  options: ActionOptions,
-  { loginId: id, userId }: Pick<ConnectionRow, 'loginId' | 'userId'>,
-  { isEnded, askOptions }: { readonly isEnded: boolean; readonly askOptions: AskOptions },
-): Promise<void> {
-  const { store } = options
-  if (!isEnded && (await isLoginUsed(options, id))) return
-  const login = await openLogin(store, id)
-  if (!isEnded && login !== null && login !== 'damaged') {
-    await endEmptyLogin(options, login, askOptions)
-  }
-  // Unless another link uses the login since.
-  await store.logins.deleteUnused(id)
-  if ((await store.logins.find(id)) === null) await forgetReadings(options, userId, login)
 }

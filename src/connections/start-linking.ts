@@ -7,14 +7,12 @@ import { apiError } from '#contract/errors.ts'
 import type { Provider } from '#contract/resources.ts'
 import type { ConnectionId, LoginId, UserId } from '#kernel/ids.ts'
 import { toRetrySeconds } from '#kernel/retry-after.ts'
-import type { Millis } from '#kernel/time.ts'
 import { UpstreamError } from '#providers/failure.ts'
 import { toUpstreamApiError } from '#providers/guard.ts'
 import type { Linking, LinkingRequest, LinkingUser } from '#providers/linking.ts'
 import { OwnerGoneError } from '#store/failure.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { NewLogin } from '#store/ports/logins.ts'
-import type { StoreRows } from '#store/ports/store.ts'
 import type { UserRow } from '#store/ports/users.ts'
 import {
   type AskOptions,
@@ -270,8 +268,11 @@ async function saveStart(
     return await options.store.transact(async (tx) => {
       // One that only a person can give stays for the link: nothing could take its place.
       const isReplaceable = renewed === null && linking.needsLogin !== true
-      if (known !== null && isReplaceable && (await isEnding(tx, known.id, now))) {
-        throw new LoginEndsError('the login ends with its last connection')
+      if (known !== null && isReplaceable) {
+        // From here on it begins to end only after the link is stored, which it sees then.
+        const held = await tx.logins.hold(known.id)
+        if (held?.isEnding !== false)
+          throw new LoginEndsError('nothing uses the login, and it ends')
       }
       const row = made === null ? null : await tx.logins.save(made)
       const login = row === null ? known : { id: row.id, row }
@@ -300,15 +301,4 @@ async function saveStart(
     if (error instanceof OwnerGoneError && made !== null) await endUnsavedLogin(options, made)
     throw error
   }
-}
-
-/**
- * Whether its last connection is being removed, or is gone, and no link keeps it. The user's row is locked
- * from here on, so that a removal that begins later sees the link that is stored.
- */
-async function isEnding(tx: StoreRows, id: LoginId, now: Millis): Promise<boolean> {
-  if ((await tx.logins.hold(id)) === null) return true
-  const rows = await tx.connections.listByLogin(id)
-  if (rows.length === 0 || rows.some(({ status }) => status !== 'deleting')) return false
-  return (await tx.linkings.findOpen(id, now)) === null
 }

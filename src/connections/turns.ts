@@ -1,7 +1,7 @@
 /**
  * What waits for what in this process. What a person links and removes at one provider is done one after
  * another: a link that begins while the last connection there ends would go to a login that ends with it
- * (between processes `start-linking.ts` sees this while the row of a connection is there).
+ * (between processes a mark on the login tells: `startEnding`).
  * Refreshes of one login take turns too; nothing else waits for them, because what they have read is not
  * stored when the login's consents changed meanwhile. Beginning a renewal waits for nothing, since it makes
  * no login, nor does deleting a person, for whom nothing is stored from then on.

@@ -12,6 +12,7 @@ import { keyA } from '#tests/contract/store/place.ts'
 import {
   raceCodes,
   raceDeletion,
+  raceEnding,
   racePasskeys,
   raceRelink,
   raceRemoval,
@@ -205,6 +206,12 @@ function testSharing({ makePlace }: PostgresGround): void {
   test('of two processes that replace the secret of one login, each finds the one that it replaces', async () => {
     const [one, two] = await Promise.all([place.open(), place.open()])
     for (let round = 0; round < 5; round += 1) await raceSecrets(one, two)
+    await Promise.all([one.close(), two.close()])
+  })
+
+  test('of two processes that remove the last two connections of a login one ends it, unless a link began with it', async () => {
+    const [one, two] = await Promise.all([place.open(), place.open()])
+    for (let round = 0; round < 30; round += 1) await raceEnding(one, two)
     await Promise.all([one.close(), two.close()])
   })
 

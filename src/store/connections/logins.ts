@@ -2,7 +2,9 @@
  * Logins at the providers and their secrets. Secrets are stored encrypted and returned decrypted. The
  * ciphertext is bound to its row, so that a copy in another user's row does not open.
  */
+import { sql } from 'kysely'
 import { type LoginId, newId, type UserId } from '#kernel/ids.ts'
+import type { Millis } from '#kernel/time.ts'
 import type { Engine, SealingOptions } from '../engine/engine.ts'
 import { findFirst, hasChanged } from '../engine/rows.ts'
 import { type Db, isAfter } from '../engine/tables.ts'
@@ -55,6 +57,7 @@ function makeSave({ engine, write, sealer }: SealingOptions): LoginStore['save']
             secret: set.ref('excluded.secret'),
             secret_key: set.ref('excluded.secret_key'),
             version: set('logins.version', '+', 1),
+            is_ending: false,
           })),
         )
         .returning(columns)
@@ -132,36 +135,38 @@ function selectAbandoned(
   const abandoned = db
     .selectFrom('logins')
     .select(bareColumns)
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('connections')
-            .select('connections.id')
-            .whereRef('connections.login_id', '=', 'logins.id'),
-        ),
-      ),
-    )
-    .where(({ not, exists, selectFrom }) =>
-      not(
-        exists(
-          selectFrom('link_attempts')
-            .select('link_attempts.id')
-            .whereRef('link_attempts.login_id', '=', 'logins.id')
-            .where(isAfter('link_attempts.expires_at', now)),
-        ),
-      ),
-    )
+    .where(({ not, exists }) => not(exists(selectConnections(db))))
+    .where(({ not, exists }) => not(exists(selectLinks(db, now))))
     .orderBy('id')
     .limit(limit)
   return after === null ? abandoned : abandoned.where('id', '>', after)
 }
+
+/** Those of the login. */
+const selectConnections = (db: Db) =>
+  db
+    .selectFrom('connections')
+    .select('connections.id')
+    .where('connections.login_id', '=', sql.ref<LoginId>('logins.id'))
+
+/** Those that were begun with the login and may come back. */
+const selectLinks = (db: Db, now: Millis) =>
+  db
+    .selectFrom('link_attempts')
+    .select('link_attempts.id')
+    .where('link_attempts.login_id', '=', sql.ref<LoginId>('logins.id'))
+    .where(isAfter('link_attempts.expires_at', now))
 
 type Holds = 'hold' | 'holdNamed' | 'noteConsents'
 
 /** What guards against a login that others change meanwhile; the user's row is locked first. */
 function makeHolds({ engine, write }: SealingOptions): Pick<LoginStore, Holds> {
   const hold = async (tx: Db, id: LoginId) => {
-    const select = () => tx.selectFrom('logins').select(bareColumns).where('id', '=', id)
+    const select = () =>
+      tx
+        .selectFrom('logins')
+        .select([...bareColumns, 'is_ending as isEnding'])
+        .where('id', '=', id)
     const row = await select().executeTakeFirst()
     if (row === undefined || (await lockUser(engine, tx, row.userId)) !== 'living') return null
     // As it is now that nobody else can change it.
@@ -197,7 +202,7 @@ function makeHolds({ engine, write }: SealingOptions): Pick<LoginStore, Holds> {
 function makeEnds({
   engine,
   write,
-}: SealingOptions): Pick<LoginStore, 'forgetSecret' | 'deleteUnused'> {
+}: SealingOptions): Pick<LoginStore, 'forgetSecret' | 'startEnding' | 'deleteUnused'> {
   return {
     forgetSecret: ({ id, version }) =>
       write(async (tx, touched) => {
@@ -217,6 +222,22 @@ function makeEnds({
         touched(userId)
         return true
       }),
+    startEnding: (id, { now, but }) =>
+      write(async (tx) => {
+        if ((await lockOwner(engine, tx, id)) === null) return false
+        const all = selectConnections(tx)
+        const others = but === undefined ? all : all.where('connections.id', '<>', but)
+        const open = selectLinks(tx, now).where('link_attempts.ended_at', 'is', null)
+        const row = await tx
+          .updateTable('logins')
+          .set(({ and, not, exists }) => ({
+            is_ending: and([not(exists(others)), not(exists(open))]).$castTo<boolean>(),
+          }))
+          .where('id', '=', id)
+          .returning('is_ending as isEnding')
+          .executeTakeFirst()
+        return row?.isEnding === true
+      }),
     deleteUnused: (id) =>
       write(async (tx, touched) => {
         // Saving the same login locks the user's row too, so the two cannot overlap.
@@ -225,11 +246,7 @@ function makeEnds({
         const { numDeletedRows } = await tx
           .deleteFrom('logins')
           .where('id', '=', id)
-          .where(({ not, exists, selectFrom }) =>
-            not(
-              exists(selectFrom('connections').select('connections.id').where('login_id', '=', id)),
-            ),
-          )
+          .where(({ not, exists }) => not(exists(selectConnections(tx))))
           .executeTakeFirstOrThrow()
         if (numDeletedRows > 0n) touched(userId)
       }),

@@ -94,6 +94,8 @@ export interface Tables extends EventTables, DashboardTables {
     version: ColumnType<number, number | undefined, number>
     /** This installation made it at the provider. */
     is_ours: Generated<boolean>
+    /** Nothing uses it, and it is being ended: no link begins with it. */
+    is_ending: Generated<boolean>
   }
   readonly connections: {
     id: ConnectionId

@@ -4,7 +4,7 @@
  */
 
 import type { Provider } from '#contract/resources.ts'
-import type { LoginId, UserId } from '#kernel/ids.ts'
+import type { ConnectionId, LoginId, UserId } from '#kernel/ids.ts'
 import type { Millis } from '#kernel/time.ts'
 
 export interface LoginRow {
@@ -22,6 +22,11 @@ export interface LoginRow {
 
 /** A login whose secret is not opened. */
 export type LoginRef = Omit<LoginRow, 'secret'>
+
+export interface HeldLogin extends LoginRef {
+  /** `startEnding` found that nothing uses it, and it was not saved since. */
+  readonly isEnding: boolean
+}
 
 export interface NewLogin {
   readonly userId: UserId
@@ -53,7 +58,7 @@ export interface LoginStore {
   /** Opens no secret. */
   find(id: LoginId): Promise<LoginRef | null>
   /** As `find`, held until the transaction ends. Null also for a user who is deleted. */
-  hold(id: LoginId): Promise<LoginRef | null>
+  hold(id: LoginId): Promise<HeldLogin | null>
   /**
    * The id of the login whose secret `save` would replace; null: it would create one. Until the transaction
    * ends nobody else saves a login of this user. @throws OwnerGoneError
@@ -61,6 +66,14 @@ export interface LoginStore {
   holdNamed(name: LoginName): Promise<LoginId | null>
   /** Consents of the login came or went: its version grows, so that older lists are recognised. */
   noteConsents(id: LoginId): Promise<void>
+  /**
+   * Marks a login that nothing uses, whose end at the provider is next; false: something does. A link that is
+   * stored under the lock of `hold` is seen here, or sees the mark. `but`: the connection that is removed.
+   */
+  startEnding(
+    id: LoginId,
+    look: { readonly now: Millis; readonly but?: ConnectionId },
+  ): Promise<boolean>
   /** Logins, by id, that no connection and no open link uses; only ids after `after`, at most `limit`. */
   listAbandoned(page: {
     readonly now: Millis

@@ -5,7 +5,7 @@ import { type LoginId, newId } from '#kernel/ids.ts'
 import { LoginTakenError, OwnerGoneError } from '#store/failure.ts'
 import type { LoginRow } from '#store/ports/logins.ts'
 import type { StoreOf } from './place.ts'
-import { raceSecrets } from './races.ts'
+import { raceEnding, raceSecrets } from './races.ts'
 import {
   addKey,
   addLink,
@@ -13,8 +13,8 @@ import {
   addUser,
   epochOf,
   newConnection,
+  newLinking,
   now,
-  someHash,
 } from './rows.ts'
 
 export function testLogins(store: StoreOf): void {
@@ -128,7 +128,7 @@ export function testLogins(store: StoreOf): void {
     const { user, login, connection } = await addLink(store())
     await store().logins.noteConsents(login.id)
     const { secret: _secret, ...bare } = { ...login, version: login.version + 1 }
-    assert.deepEqual(await store().logins.hold(login.id), bare)
+    assert.deepEqual(await store().logins.hold(login.id), { ...bare, isEnding: false })
     await store().connections.saveLearntStatus({
       login,
       connectionId: connection.id,
@@ -179,17 +179,7 @@ export function testLogins(store: StoreOf): void {
       await addLogin(store(), user.id),
     ].toSorted((one, other) => (one.id < other.id ? -1 : 1))
     assert(left !== undefined && begun !== undefined)
-    await store().linkings.create({
-      id: someHash(),
-      userId: user.id,
-      sessionId: newId(),
-      provider: 'akahu',
-      loginId: begun.id,
-      institutionId: null,
-      connectionId: null,
-      createdAt: now,
-      expiresAt: now + 1000,
-    })
+    await store().linkings.create(newLinking({ userId: user.id, loginId: begun.id }))
     const own = new Set([used.id, left.id, begun.id])
     const list = async (at: number, after: LoginId | null = null) => {
       const rows = await store().logins.listAbandoned({ now: at, after, limit: 1000 })
@@ -201,6 +191,37 @@ export function testLogins(store: StoreOf): void {
     assert.deepEqual(await list(now + 1000, left.id), [begun.id])
     const [first] = await store().logins.listAbandoned({ now, after: null, limit: 1 })
     assert.notEqual(first, undefined)
+  })
+
+  test('a login ends only when nothing uses it, and no longer once it is saved', async () => {
+    const { user, login, connection } = await addLink(store())
+    const { id, userId } = login
+    const look = { now, but: connection.id }
+    const isEnding = async () => (await store().logins.hold(id))?.isEnding
+    await store().connections.setStatus(connection.id, 'deleting')
+    assert.equal(await store().logins.startEnding(id, { now }), false)
+    assert.equal(await isEnding(), false)
+    const other = await store().connections.save(newConnection(user.id, id))
+    assert.equal(await store().logins.startEnding(id, look), false)
+    await store().connections.delete(other.id)
+    assert.equal(await store().logins.startEnding(id, look), true)
+    assert.equal(await isEnding(), true)
+    await store().linkings.create(newLinking({ userId, loginId: id }))
+    // A link that was begun with it all the same, or that has expired.
+    assert.equal(await store().logins.startEnding(id, look), false)
+    assert.equal(await isEnding(), false)
+    const later = { ...look, now: now + 1000 }
+    assert.equal(await store().logins.startEnding(id, later), true)
+    await store().logins.save(login)
+    assert.equal(await isEnding(), false)
+    assert.equal(await store().logins.startEnding(newId<LoginId>(), { now }), false)
+    // It ends with its user all the same.
+    await store().users.disarm(user.id, now)
+    assert.equal(await store().logins.startEnding(id, later), true)
+  })
+
+  test('a link that begins while the last two connections of a login are removed keeps it, or finds that it ends', async () => {
+    for (let round = 0; round < 10; round += 1) await raceEnding(store(), store())
   })
 
   test('an unknown login is null', async () => {

@@ -3,8 +3,9 @@
  * order. The stores handed in may be the same.
  */
 import assert from 'node:assert/strict'
+import type { ConnectionId } from '#kernel/ids.ts'
 import { OwnerGoneError } from '#store/failure.ts'
-import type { LoginName } from '#store/ports/logins.ts'
+import type { LoginName, LoginRef } from '#store/ports/logins.ts'
 import { maxPasskeys } from '#store/ports/passkeys.ts'
 import type { Store } from '#store/ports/store.ts'
 import {
@@ -13,6 +14,7 @@ import {
   addUser,
   newConnection,
   newKey,
+  newLinking,
   newPasskey,
   now,
   someChallenge,
@@ -105,6 +107,41 @@ export async function raceSecrets(one: Store, other: Store): Promise<void> {
   const [login] = await one.logins.list(userId)
   const found = replaced.filter((secret) => secret !== null)
   assert.deepEqual([...found, login?.secret].toSorted(), secrets)
+}
+
+/** Begins a link with a login, unless it ends. */
+const beginLink = (store: Store, { id, userId }: LoginRef) =>
+  store.transact(async (tx) => {
+    if ((await tx.logins.hold(id))?.isEnding !== false) return false
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    await tx.linkings.create(newLinking({ userId, loginId: id }))
+    return true
+  })
+
+/**
+ * A link begins with a login that nothing uses while it is to end, and with one of which both remove one of
+ * the last two connections: either one of them ends it, or the link keeps it.
+ */
+export async function raceEnding(one: Store, other: Store): Promise<void> {
+  const { user, login, connection } = await addLink(one)
+  const unused = await addLogin(one, user.id)
+  const end = one.logins.startEnding(unused.id, { now })
+  assert.notEqual(...(await Promise.all([beginLink(other, unused), end])))
+  const second = await one.connections.save(newConnection(user.id, login.id))
+  const remove = (store: Store, { id }: { readonly id: ConnectionId }) =>
+    store.transact(async (tx) => {
+      await tx.connections.delete(id)
+      return tx.logins.startEnding(login.id, { now })
+    })
+  const works = [
+    () => remove(one, connection),
+    () => beginLink(other, login),
+    () => remove(other, second),
+  ]
+  const turn = Math.floor(Math.random() * works.length)
+  const turned = [...works.slice(turn), ...works.slice(0, turn)]
+  const ended = await Promise.all(turned.map((work) => work()))
+  assert.equal(ended.filter(Boolean).length, 1)
 }
 
 /** One gives a user up altogether while the other links: whatever comes first, no row of theirs is left. */

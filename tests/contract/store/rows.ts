@@ -9,6 +9,8 @@ import { planAccounts } from '#connections/plan-accounts.ts'
 import {
   type ConnectionId,
   type LoginId,
+  newId,
+  type SessionId,
   type UpstreamId,
   type UserId,
   upstreamId,
@@ -16,6 +18,7 @@ import {
 import type { AccountRow } from '#store/ports/accounts.ts'
 import type { ConnectionRow, NewConnection } from '#store/ports/connections.ts'
 import type { KeyRow, NewKey } from '#store/ports/keys.ts'
+import type { NewLinking } from '#store/ports/linkings.ts'
 import type { LoginRow } from '#store/ports/logins.ts'
 import type { NewOAuthGrant, NewOAuthRow } from '#store/ports/oauth.ts'
 import type { AnsweredChallenge, NewPasskey } from '#store/ports/passkeys.ts'
@@ -143,6 +146,20 @@ export async function addLink(
   const login = await addLogin(store, user.id)
   const connection = await store.connections.save(newConnection(user.id, login.id, over))
   return { user, login, connection }
+}
+
+/** A link that was begun a moment ago and is open for a second. */
+export function newLinking(over: Pick<NewLinking, 'userId' | 'loginId'>): NewLinking {
+  return {
+    id: someHash(),
+    sessionId: newId<SessionId>(),
+    provider: 'akahu',
+    institutionId: null,
+    connectionId: null,
+    createdAt: now,
+    expiresAt: now + 1000,
+    ...over,
+  }
 }
 
 export function newAccount(over: Partial<NewAccount> = {}): NewAccount {

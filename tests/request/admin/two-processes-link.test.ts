@@ -3,28 +3,23 @@
  * store stands for a process. A list of consents that was read before a change elsewhere changes nothing.
  */
 import assert from 'node:assert/strict'
-import { type TestContext, test } from 'node:test'
-import { request } from 'undici'
-import { type Connections, makeConnections } from '#connections/connections.ts'
-import { type By, byOperator, type Person } from '#contract/actor.ts'
-import { type ConnectionId, newId, type SessionId, type UserId } from '#kernel/ids.ts'
+import { test } from 'node:test'
+import { byOperator } from '#contract/actor.ts'
+import type { UserId } from '#kernel/ids.ts'
 import type { Adapters, BankingAdapter } from '#providers/port.ts'
 import { akahu, link, need, only, snaptrade } from './credentials.ts'
+import {
+  agree,
+  another,
+  arrive,
+  baseUrl,
+  endUsersOf,
+  linkBank,
+  personOf,
+  statusesOf,
+  visit,
+} from './two-processes.ts'
 import { makeWorld, type World } from './world.ts'
-
-const baseUrl = 'http://127.0.0.1:9'
-
-/** Another process, whose adapters may be others. */
-function another(world: World, adapters: Adapters = world.adapters): Connections {
-  const { store, clock, windows } = world
-  const report = {
-    deletion: () => undefined,
-    linking: () => undefined,
-    failedLate: () => assert.fail('nothing is late here'),
-    notListening: () => assert.fail('nothing listens here'),
-  }
-  return makeConnections({ store, adapters, clock, windows, timeoutMs: 30_000, report })
-}
 
 /** Fiskil's adapter whose next list of consents is held back, once it was read, until `work` is done. */
 function whileRead({ adapters }: World, work: () => Promise<void>): Adapters {
@@ -41,58 +36,6 @@ function whileRead({ adapters }: World, work: () => Promise<void>): Adapters {
   }
   return { ...adapters, fiskil: { ...fiskil, discover } as BankingAdapter }
 }
-
-interface Visitor {
-  readonly world: World
-  readonly by: By<Person>
-  readonly userId: UserId
-}
-
-async function visit(t: TestContext): Promise<Visitor> {
-  const world = await makeWorld(t, { providers: ['fiskil'] })
-  const userId = (await world.addUser('a@b.example')) as UserId
-  const actor = { kind: 'person', userId, sessionId: newId<SessionId>() } as const
-  return { world, userId, by: { actor } }
-}
-
-/** Begins a link and agrees on the provider's page; the query of the return. */
-async function agree(
-  { world, by, userId }: Visitor,
-  institutionId: string | null,
-  connectionId: ConnectionId | null = null,
-): Promise<URLSearchParams> {
-  const start = { userId, provider: 'fiskil', institutionId, connectionId, baseUrl } as const
-  const { address } = await world.connections.startLinking(by, start)
-  const page = new URL(address)
-  const fields = { sess_id: page.searchParams.get('sess_id') ?? '', decision: 'allow' }
-  const answer = await request(page, {
-    method: 'POST',
-    headers: { 'content-type': 'application/x-www-form-urlencoded' },
-    body: new URLSearchParams(fields).toString(),
-  })
-  await answer.body.dump()
-  return new URL(String(answer.headers.location)).searchParams
-}
-
-function arrive({ by }: Visitor, query: URLSearchParams, connections: Connections) {
-  const state = query.get('state') ?? ''
-  return connections.finishLinking(by, { provider: 'fiskil', state, query, baseUrl })
-}
-
-async function linkBank(visitor: Visitor, institutionId: string) {
-  const end = await arrive(visitor, await agree(visitor, institutionId), visitor.world.connections)
-  assert(end.kind === 'linked')
-  return only(end.connections, () => true)
-}
-
-/** The end user that was made last. */
-const personOf = (world: World) =>
-  Object.values(need(world, 'fiskil').people).at(-1) ?? assert.fail('nobody was made')
-
-const statusesOf = async ({ world, userId }: Visitor) =>
-  (await world.store.connections.list(userId))
-    .map(({ institutionId, status }) => `${institutionId} ${status}`)
-    .toSorted()
 
 test('a refresh that read the consents before another process linked a bank does not call that bank withdrawn', async (t) => {
   const visitor = await visit(t)
@@ -213,12 +156,6 @@ test('two processes that remove the last two connections at once leave no login 
   }
 })
 
-/** Whether those that were made here were deleted, oldest first. */
-const endUsersOf = (world: World) =>
-  Object.values(need(world, 'fiskil').people)
-    .filter(({ email }) => email === 'a@b.example')
-    .map(({ deleted }) => deleted)
-
 test('an end user that was made here ends with its last connection, and the next link makes the only other one', async (t) => {
   const visitor = await visit(t)
   const { world } = visitor
@@ -295,85 +232,4 @@ test('two processes that begin the first link of a person at once make one end u
   assert.equal(isStale, false)
   assert.equal((await logins.listIds(userId)).length, 1)
   assert.equal(people(), before + 1)
-})
-
-/** Fiskil's adapter that does `work` while it is asked to end the consent of a connection. */
-function whileEnding({ adapters }: World, work: () => Promise<void>): Adapters {
-  const { fiskil } = adapters
-  assert(fiskil !== undefined)
-  const revoke: BankingAdapter['revoke'] = async (...asked) => {
-    await work()
-    return fiskil.revoke(...asked)
-  }
-  return { ...adapters, fiskil: { ...fiskil, revoke } as BankingAdapter }
-}
-
-test('a link that another process begins while the last connection is removed goes to a login of its own', async (t) => {
-  const visitor = await visit(t)
-  const { world } = visitor
-  const { id } = await linkBank(visitor, '22')
-  let query = new URLSearchParams()
-  const adapters = whileEnding(world, async () => {
-    query = await agree(visitor, '41')
-  })
-  await another(world, adapters).removeConnection(byOperator, id)
-  await arrive(visitor, query, world.connections)
-  assert.deepEqual(await statusesOf(visitor), ['41 active'])
-  assert.deepEqual(endUsersOf(world), [true, false])
-})
-
-test('a link whose login ends elsewhere before it is stored goes to a login of its own', async (t) => {
-  const visitor = await visit(t)
-  const { world, by, userId } = visitor
-  const { id } = await linkBank(visitor, '22')
-  let isLinked = true
-  const transact: typeof world.store.transact = async (change) => {
-    if (isLinked) {
-      isLinked = false
-      await world.connections.removeConnection(byOperator, id)
-    }
-    return world.store.transact(change)
-  }
-  const store = { ...world.store, transact }
-  const start = { userId, provider: 'fiskil', institutionId: '41', connectionId: null } as const
-  await another({ ...world, store }, world.adapters).startLinking(by, { ...start, baseUrl })
-  assert.deepEqual(endUsersOf(world), [true, false])
-  assert.equal((await world.store.logins.listIds(userId)).length, 1)
-  // That of the first link, and one of the second: no page was opened for the login that had ended.
-  const pages = need(world, 'fiskil').requests.filter(({ path }) => path === '/v1/auth/session')
-  assert.equal(pages.length, 2)
-})
-
-test('a login stays whose last two connections two processes remove when a link was begun between', async (t) => {
-  const visitor = await visit(t)
-  const { world } = visitor
-  const [first, last] = [await linkBank(visitor, '22'), await linkBank(visitor, '41')]
-  let query = new URLSearchParams()
-  const adapters = whileEnding(world, async () => {
-    query = await agree(visitor, '73')
-    await world.connections.removeConnection(byOperator, last.id)
-  })
-  await another(world, adapters).removeConnection(byOperator, first.id)
-  await arrive(visitor, query, world.connections)
-  assert.deepEqual(await statusesOf(visitor), ['73 active'])
-  assert.deepEqual(endUsersOf(world), [false])
-})
-
-test('a login stays whose last two connections two processes remove while a link that was begun with it ends', async (t) => {
-  const visitor = await visit(t)
-  const { world } = visitor
-  const [first, second] = [await linkBank(visitor, '22'), await linkBank(visitor, '41')]
-  await world.connections.removeConnection(byOperator, second.id)
-  const query = await agree(visitor, '73')
-  let looks = 0
-  const findOpen: typeof world.store.linkings.findOpen = async (...asked) => {
-    looks += 1
-    // The removal has looked before it ended the consent; now whether the login is used.
-    if (looks === 2) await arrive(visitor, query, world.connections)
-    return world.store.linkings.findOpen(...asked)
-  }
-  const store = { ...world.store, linkings: { ...world.store.linkings, findOpen } }
-  await another({ ...world, store }).removeConnection(byOperator, first.id)
-  assert.deepEqual(await statusesOf(visitor), ['73 active'])
-  assert.deepEqual(endUsersOf(world), [false])
 })
