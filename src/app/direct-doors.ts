@@ -93,7 +93,7 @@ function toSimplefinDoor({
         }),
         claim: makeClaimProgram({ store, clock }),
         throttle,
-        connections: store.connections,
+        store,
         windows: kv.windows,
         leases: kv.leases,
         clock,

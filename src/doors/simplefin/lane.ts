@@ -37,7 +37,7 @@ export interface SimplefinOptions {
   readonly identify: IdentifyProgram
   readonly claim: ClaimProgram
   readonly throttle: Throttle
-  readonly connections: StoreReader['connections']
+  readonly store: Pick<StoreReader, 'accounts' | 'connections'>
   readonly windows: WindowStore
   readonly leases: LeaseStore
   readonly clock: Clock
@@ -225,7 +225,7 @@ async function waitForTurn(
 }
 
 async function read(
-  { gate, connections: stored, clock, baseUrl, requestTimeoutMs, toRowTexts }: Parts,
+  { gate, store, clock, baseUrl, requestTimeoutMs, toRowTexts }: Parts,
   { caller, connections }: Program,
   { params, signal, onCache }: Wanted,
 ): Promise<readonly Uint8Array[]> {
@@ -242,8 +242,11 @@ async function read(
     const reading = await readAccounts({
       gate,
       async listLost() {
-        const rows = await stored.list(caller.userId)
+        const rows = await store.connections.list(caller.userId)
         return new Set(rows.filter(({ status }) => status !== 'active').map(({ id }) => id))
+      },
+      async listKnown(id) {
+        return (await store.accounts.listByConnection(caller.userId, id)).map((one) => one.id)
       },
       toRowTexts: (found, currencies) => toRowTexts(found, zone, currencies),
       caller,

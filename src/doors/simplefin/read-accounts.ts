@@ -10,7 +10,7 @@ import type { Account, Balance, Connection, Holding, Pagination } from '#contrac
 import { type Answer, type Gate, GateError } from '#gate/gate.ts'
 import type { Decimal } from '#kernel/decimal.ts'
 import { findFailure } from '#providers/failure.ts'
-import { readHoldingsByAccount } from '#resources/holdings-by-account.ts'
+import { hasLeft, readHoldingsByAccount } from '#resources/holdings-by-account.ts'
 import { sumHoldings } from '#resources/sum-holdings.ts'
 import { ClientDisconnected } from '../client.ts'
 import { toApiError } from '../refusal.ts'
@@ -22,6 +22,8 @@ export interface ReadAccountsOptions {
   readonly gate: Pick<Gate, 'answerAgain'>
   /** The ids of connections that are not active, as they are now: a read may have found that out. */
   readonly listLost: () => Promise<ReadonlySet<string>>
+  /** The ids of a connection's accounts, as they are now. */
+  readonly listKnown: (connectionId: Connection['id']) => Promise<readonly string[]>
   readonly toRowTexts: (answer: Answer, currencies: Currencies) => RowTexts
   readonly caller: Caller
   /** Null: every connection. */
@@ -260,12 +262,14 @@ const maxEmptyWindows = 20
 async function readBroker(group: Group): Promise<AccountReading[]> {
   const { ask, connection, own, problems } = group
   const ids = own.map(({ id }) => id)
-  const found = await attempt(group, () =>
-    readHoldingsByAccount(ids, async (accountId) => {
+  const source = {
+    async ask(accountId: string | null) {
       const query = { connectionId: connection.id, accountId }
       return (await ask<{ data: Holding[] }>(operations.listHoldings, query)).data
-    }),
-  )
+    },
+    listKnown: () => group.listKnown(connection.id),
+  }
+  const found = await attempt(group, () => readHoldingsByAccount(ids, source))
   if (found === null) return []
   return own.flatMap((account): AccountReading[] => {
     const read = found.get(account.id)
@@ -298,9 +302,9 @@ async function readBroker(group: Group): Promise<AccountReading[]> {
   })
 }
 
-/** What is not ready is read later; what is refused is not. */
+/** What is not ready is read later, and what has another id under that one; what is refused is not. */
 function toAccountProblem(account: Account, error: unknown): RawProblem {
-  return findFailure(error)?.kind === 'preparing'
+  return findFailure(error)?.kind === 'preparing' || hasLeft(error)
     ? { kind: 'account', account, what: 'it cannot be read at the moment' }
     : { kind: 'absent', account, what: 'the provider does not give its positions' }
 }

@@ -91,6 +91,20 @@ test('an account of a broker that is not ready is said to be prepared, and keeps
   assert.match(alone.text, /SnapTrade is still preparing these data/)
 })
 
+test('an account of a broker that has left while it was read is not known, and is not one without positions', async () => {
+  const person = await world.addPerson()
+  const user = { id: person.id, key: '', keyId: newId<KeyId>() }
+  const full = { positions: [position()] }
+  const broker = await linkBroker(world.service, user, [full, { ...full, name: 'Gone' }, {}])
+  const jar = await world.enter(person)
+  broker.person.connections[0]?.accounts.splice(1, 1)
+  const { text } = await jar.get('/money?show=1')
+  assert.deepEqual(amountsOf(text), ['100', '100'])
+  assert.match(text, /Not known\.<\/strong> It has left its institution, or has another id there/)
+  assert.equal(text.match(/No positions/g)?.length, 1, 'the one that has none')
+  assert.match(text, /<strong>Not whole\.<\/strong>/)
+})
+
 test('who presses too often is told when to try again, and nothing looks like an amount', async () => {
   const { jar } = await settle()
   let text = ''

@@ -5,7 +5,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { byOperator } from '#contract/actor.ts'
-import { linkBroker, position } from '#tests/support/broker.ts'
+import { makeAccount } from '#sandbox/snaptrade/index.ts'
+import { type BrokerAccount, linkBroker, position } from '#tests/support/broker.ts'
 import { bind, openAccess, openWorld } from './world.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: clients read fields without types.
@@ -130,6 +131,60 @@ test('an account of a broker that is not ready or not shared is named, and keeps
   )
   const alone = await world.accounts(access, `?account=${one?.id}`)
   assert.deepEqual([alone.accounts.length, alone.errors], [1, []])
+})
+
+test('an account of a broker that left or got another id while it was read is named and never shown with nothing in it', async (t) => {
+  const world = await openWorld(t, { providers: [] })
+  const own = (name: string) => ({ name, positions: [position()] })
+  const names = ['Stay', 'Move', 'Leave', 'Empty']
+  const broker = await linkBroker(
+    world.service,
+    world.user,
+    names.map((name) => (name === 'Empty' ? { name } : own(name))),
+  )
+  const access = await openAccess(world)
+  const read = () => world.accounts(access, '?version=2')
+  const sums = ({ accounts }: Any) =>
+    Object.fromEntries(accounts.map(({ name, balance }: Any) => [name, balance]))
+  const said = ({ errlist }: Any) =>
+    errlist.map(({ code, account_id }: Any) => [code, account_id]).toSorted()
+  const whole = { Empty: '0.00', Move: '100.00', Stay: '100.00' }
+  assert.deepEqual(sums(await read()), { ...whole, Leave: '100.00' })
+
+  const reissue = (id: string, fields: Partial<BrokerAccount> = {}) => {
+    const { number, name, positions } = broker.upstream[1] ?? assert.fail()
+    const nowMs = world.service.clock.now()
+    return makeAccount(id, { seed: id, nowMs }, { number, name, positions, ...fields })
+  }
+  const known = broker.person.connections[0]?.accounts ?? assert.fail()
+  known.splice(1, 2, reissue('moved'))
+  world.service.clock.advance(3_600_000)
+  const after = await read()
+  assert.deepEqual(sums(after), { Empty: '0.00', Stay: '100.00' })
+  const lost = [broker.accounts[1]?.id, broker.accounts[2]?.id].toSorted()
+  assert.deepEqual(
+    said(after),
+    lost.map((id) => ['act.failed', id]),
+  )
+  assert.match(after.errors.join(), /Move is left out: it cannot be read at the moment/)
+  world.service.clock.advance(1000)
+  const next = await read()
+  assert.deepEqual([sums(next), next.errlist], [whole, []])
+
+  // Where another one is not ready, each is asked for alone.
+  const second = (await world.service.accounts(world.user)).find(({ name }) => name === 'Move')
+  known.splice(1, 1, reissue('again'))
+  const [stay] = known
+  assert(stay !== undefined)
+  Object.assign(stay, { positions: [], holdingsSynced: false })
+  world.service.clock.advance(3_600_000)
+  const torn = await read()
+  assert.deepEqual(sums(torn), { Empty: '0.00' })
+  const failed = [broker.accounts[0]?.id, second?.id].toSorted()
+  assert.deepEqual(
+    said(torn),
+    failed.map((id) => ['act.failed', id]),
+  )
 })
 
 test('a program whose chosen connections were all removed is told so, and no other program is', async (t) => {

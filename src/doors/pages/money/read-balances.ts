@@ -42,9 +42,11 @@ interface Group {
   read(): Promise<(account: AccountRow) => Money>
 }
 
+/** @param list The person's accounts, as they are stored when it is called. */
 export async function readBalances(
   reads: OwnReads,
   accounts: readonly AccountRow[],
+  list: () => Promise<readonly AccountRow[]>,
 ): Promise<BalancesReading> {
   const isBank = ({ provider }: AccountRow) => factsOf(provider).category === 'banking'
   const banks = Map.groupBy(accounts.filter(isBank), ({ provider }) => provider)
@@ -54,7 +56,7 @@ export async function readBalances(
   )
   const groups = [
     ...[...banks.values()].flatMap((of) => toChunks(of).map((chunk) => toBank(reads, chunk))),
-    ...[...brokers].map(([id, of]) => toBroker(reads, id, of)),
+    ...[...brokers].map(([id, of]) => toBroker(reads, id, { accounts: of, list })),
   ]
   const money = new Map<AccountId, Money>()
   const waiting = groups.values()
@@ -103,16 +105,29 @@ function toBank(reads: OwnReads, accounts: readonly AccountRow[]): Group {
   }
 }
 
-function toBroker(reads: OwnReads, connectionId: string, accounts: readonly AccountRow[]): Group {
+function toBroker(
+  reads: OwnReads,
+  connectionId: string,
+  {
+    accounts,
+    list,
+  }: {
+    readonly accounts: readonly AccountRow[]
+    readonly list: () => Promise<readonly AccountRow[]>
+  },
+): Group {
   const asked = { operation: listHoldings, query: { connectionId } }
   return {
     asked,
     accounts,
     async read() {
       const ids = accounts.map(({ id }) => id)
-      const found = await readHoldingsByAccount(ids, async (accountId) => {
-        const one = { ...asked, query: { ...asked.query, accountId } }
-        return (await reads.ask<{ data: Holding[] }>(one, accountId === null)).body.data
+      const found = await readHoldingsByAccount(ids, {
+        async ask(accountId) {
+          const one = { ...asked, query: { ...asked.query, accountId } }
+          return (await reads.ask<{ data: Holding[] }>(one, accountId === null)).body.data
+        },
+        listKnown: async () => (await list()).map(({ id }) => id),
       })
       return ({ id }) => {
         const read = found.get(id)

@@ -30,6 +30,8 @@ export function describeFailure(error: ApiError, provider: ConnectionRow['provid
       if (findFailure(error)?.kind === 'preparing')
         return `${name} is still preparing these data. Try again later.`
       return `${name} or the institution cannot be read now. Try again ${describeWait(error)}.`
+    case 'account_not_found':
+      return 'It has left its institution, or has another id there: read again.'
     case 'upstream_bad_request':
       return toSentence(error.message.replace(/^Upstream rejected request: /, ''))
     default:
