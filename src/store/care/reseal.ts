@@ -9,6 +9,7 @@ import { SealError, type Sealer } from '../seal.ts'
 import { stampCurrentKey } from './identity.ts'
 import {
   type AgedRow,
+  isLacked,
   listAgedKeys,
   type SealedStore,
   type SealedTable,
@@ -49,7 +50,7 @@ async function resealTable(
   let count = 0
   for (const key of await listAgedKeys(places, table, options.sealer)) {
     // Another process seals with it. Only that one can seal these rows again.
-    if (!options.sealer.knows(key)) continue
+    if (await isLacked(places, table, key, options.sealer)) continue
     for await (const row of walk(places, table, key, options)) {
       await tryReseal(row, table, options.log)
       count += 1

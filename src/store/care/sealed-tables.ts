@@ -19,7 +19,7 @@ import { openMatter, sealMatter } from '../mails/mail-queue.ts'
 import { type OAuthTable, openOAuthPayload, sealOAuthPayload } from '../people/oauth-payload.ts'
 import { openFactor, sealFactor } from '../people/second-factors.ts'
 import type { LoginName } from '../ports/logins.ts'
-import type { SealedPayload, SealedSecret, Sealer } from '../seal.ts'
+import { openOrNull, type SealedPayload, type SealedSecret, type Sealer } from '../seal.ts'
 import { openLedgerKey, sealLedgerKey } from '../syncs/ledgers.ts'
 
 /** A row sealed under an older key. */
@@ -28,6 +28,8 @@ export interface AgedRow {
   readonly id: unknown
   /** The row's name for the log. */
   readonly name: string
+  /** The key that the value names; null: it names none. In a damaged row it is not that of the column. */
+  readonly key: string | null
   /** Seals it again, unless it changed meanwhile. @throws SealError when it does not open. */
   reseal(): Promise<void>
 }
@@ -105,6 +107,7 @@ function sealedTable<Row>(definition: Definition<Row>): SealedTable {
         return {
           id: row.rowId,
           name: nameRow?.(row) ?? String(row.rowId),
+          key: row.rowSealed instanceof Uint8Array ? keyNamedBy(sealer, row.rowSealed) : null,
           async reseal() {
             await place
               .updateTable(name)
@@ -128,6 +131,9 @@ function sealedTable<Row>(definition: Definition<Row>): SealedTable {
     },
   }
 }
+
+const keyNamedBy = (sealer: Sealer, value: Uint8Array): string | null =>
+  openOrNull(() => sealer.keyOf(value))
 
 interface LoginSecret extends LoginName, SealedSecret {
   readonly id: LoginId
@@ -240,10 +246,26 @@ export async function listKeys(
 /** A key that rows are sealed with and that is not listed; null: there is none. */
 export async function findLacked(places: SealedStore, sealer: Sealer): Promise<string | null> {
   for (const table of sealedTables) {
-    const lacked = (await listKeys(places, table)).find((key) => !sealer.knows(key))
-    if (lacked !== undefined) return lacked
+    for (const key of await listKeys(places, table)) {
+      if (await isLacked(places, table, key, sealer)) return key
+    }
   }
   return null
+}
+
+/** As many rows with one damaged column, each changed to the same key, are not expected. */
+const rowsAsked = 10
+
+/** Whether a key of the column is not listed, and seals a value: one that none names is a damaged column. */
+export async function isLacked(
+  places: SealedStore,
+  table: SealedTable,
+  key: string,
+  sealer: Sealer,
+): Promise<boolean> {
+  if (sealer.knows(key)) return false
+  const rows = await table.list(places, sealer, { key, after: null, limit: rowsAsked })
+  return rows.some((row) => row.key === key)
 }
 
 /** Lists what `listKeys` lists, without the current key. */

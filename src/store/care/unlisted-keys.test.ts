@@ -68,6 +68,39 @@ test('a row that is damaged in this way does not stop the sealing of the others 
   await rotated.close()
 })
 
+test('a key column that is damaged to a key which nothing is sealed with stops no start and no process, and is mended', async (t) => {
+  const place = makeMigratedPlace()
+  const store = await place.open()
+  t.after(() => place.remove())
+  const { id, secret } = await addLogin(store, (await addUser(store)).id)
+  await store.close()
+  await place.tamper("update logins set secret_key = '0123456789abcdef'")
+  const ends: Error[] = []
+  const lines: string[] = []
+  const more = { onLackingKey: (error: Error) => ends.push(error), log: noteIn(lines) }
+  const opened = await place.open(more)
+  assert.equal((await opened.logins.get(id))?.secret, secret)
+  for (let look = 0; look < 100 && lines.length === 0; look += 1) await sleep(20)
+  assert.deepEqual(lines, ['every secret is sealed under the first key'])
+  assert.equal(await opened.inspector.countAged(10), 0)
+  await opened.close()
+  assert.deepEqual(ends, [])
+})
+
+test('a store whose values name a key that is not listed is not opened, also where other columns are damaged', async (t) => {
+  const place = makeMigratedPlace()
+  const store = await place.open()
+  t.after(() => place.remove())
+  for (const _ of [1, 2]) await addLogin(store, (await addUser(store)).id)
+  await store.close()
+  const foreign = makeSealer([keyB]).current
+  await place.tamper(`update logins set secret_key = '${foreign}'`)
+  await place.tamper(
+    `update logins set secret = x'${sealedByB}' where id = (select max(id) from logins)`,
+  )
+  await assert.rejects(place.open(), { reason: 'wrong_key' })
+})
+
 function noteIn(lines: string[]) {
   return ({ message }: { readonly message: string }) => lines.push(message)
 }
