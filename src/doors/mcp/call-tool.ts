@@ -34,13 +34,18 @@ export interface ToolCall {
   readonly given: Readonly<Record<string, unknown>>
 }
 
+/** What the answer does not say of itself. */
+export interface AnswerAbout extends Pick<ToolQuery, 'until'> {
+  /** It is that of a `ShorterPage`. */
+  readonly isShorter: boolean
+}
+
 /** How a result is written. */
 export interface ResultForm<Result> {
-  /** `isShorter`: the answer is that of a `ShorterPage`. */
   answer(
     operation: ToolOperation,
     answer: Answer,
-    isShorter: boolean,
+    about: AnswerAbout,
   ): { readonly result: Result } | ShorterPage
   error(error: ApiError, requestId: string): Result
 }
@@ -100,7 +105,8 @@ export function makeCallTool(options: CallToolOptions): CallTool {
       for (let shorter: ShorterPage | null = null; ; ) {
         const answer: Answer = answering instanceof Promise ? await answering : answering
         cache = answer.cache
-        const written = form.answer(operation, answer, shorter !== null)
+        const about = { isShorter: shorter !== null, until: asked.until }
+        const written = form.answer(operation, answer, about)
         if ('result' in written) {
           finish(200, null)
           return written.result

@@ -14,7 +14,7 @@ function hit(rows: number, description = 'row'): Answer {
 }
 
 function write(frames: ResultForm<Frame>, answer: Answer, isShorter = false): Frame {
-  const written = frames.answer(operation, answer, isShorter)
+  const written = frames.answer(operation, answer, { isShorter })
   return 'result' in written ? written.result : assert.fail('another page is to be read')
 }
 
@@ -48,7 +48,7 @@ test('a page that is too large is read again as far as it fits', () => {
   const data = Array.from({ length: 9 }, () => ({ description: 'x'.repeat(400) }))
   const pagination = { total: 9, limit: 50, offset: 0, hasMore: false }
   const page = { ...hit(0), body: Buffer.from(JSON.stringify({ data, pagination })) }
-  assert.deepEqual(makeFrames(4000).answer(operation, page, false), { limit: 3 })
+  assert.deepEqual(makeFrames(4000).answer(operation, page, { isShorter: false }), { limit: 3 })
   const whole = parse(write(makeFrames(0), page)).result.structuredContent
   assert.equal(whole.data.length, 9)
 })

@@ -24,12 +24,12 @@ const maxKeptBytes = 8 * 1024 * 1024
 export function makeFrames(maxAnswerBytes: number, maxBytes = maxKeptBytes): ResultForm<Frame> {
   const kept = makeKeptForms<Frame>(maxBytes, (frame) => frame.length)
   return {
-    answer(operation, answer, isShorter) {
+    answer(operation, answer, about) {
       // The line of a page that ends earlier differs from that of the same page as it was asked for.
-      const isKept = answer.cache === 'HIT' && !isShorter
+      const isKept = answer.cache === 'HIT' && !about.isShorter
       const known = isKept ? kept.get(answer.body) : undefined
       if (known !== undefined) return { result: known }
-      const described = describeAnswer(operation, answer, { maxBytes: maxAnswerBytes, isShorter })
+      const described = describeAnswer(operation, answer, { maxBytes: maxAnswerBytes, ...about })
       if ('limit' in described) return described
       const frame = toFrame(described)
       if (isKept) kept.set(answer.body, frame)

@@ -137,8 +137,8 @@ export function makeProtocol(options: ProtocolOptions): Protocol {
 
 function makeResultForm(maxBytes: number): ResultForm<CallToolResult> {
   return {
-    answer(operation, answer, isShorter) {
-      const described = describeAnswer(operation, answer, { maxBytes, isShorter })
+    answer(operation, answer, about) {
+      const described = describeAnswer(operation, answer, { maxBytes, ...about })
       return 'limit' in described ? described : { result: toResult(described) }
     },
     error: (error, requestId) => toResult(describeError(error, requestId)),

@@ -41,13 +41,15 @@ export interface PageBounds {
   readonly maxBytes: number
   /** The page is a `ShorterPage` of another. */
   readonly isShorter?: boolean
+  /** The last day or instant that was read; absent: nothing is later. */
+  readonly until?: string | undefined
 }
 
 /** The result of an answered call, or the page to read instead. */
 export function describeAnswer(
   operation: ToolOperation,
   answer: Answer,
-  { maxBytes, isShorter = false }: PageBounds,
+  { maxBytes, isShorter = false, until }: PageBounds,
 ): ResultTexts | ShorterPage {
   const json = utf8.decode(answer.body)
   const whole = JSON.parse(json) as Page
@@ -56,7 +58,11 @@ export function describeAnswer(
   const rows =
     maxBytes === 0 || size <= maxBytes ? whole.data.length : countFitting(whole, maxBytes)
   if (rows < whole.data.length) return { limit: rows }
-  const line = describe(operation, whole, { isCut: isShorter, isTruncated: answer.truncated })
+  const line = describe(operation, whole, {
+    isCut: isShorter,
+    isTruncated: answer.truncated,
+    until,
+  })
   return { json, text, line, isError: false }
 }
 
@@ -119,7 +125,7 @@ function literalBytes(text: string): number {
   return Buffer.byteLength(JSON.stringify(text))
 }
 
-interface About {
+interface About extends Pick<PageBounds, 'until'> {
   /** It ends earlier than REST's page, to fit. */
   readonly isCut: boolean
   /** The row ceiling or the page cap fired: the total is a lower bound (reading R17). */
@@ -139,7 +145,10 @@ function describe(operation: ToolOperation, page: Page, about: About): string {
     return `${counted}, not of all rows: see truncated and reachedDate.`
   if (pagination === undefined) return `${counted}, complete.${unknownBalances(page)}`
   const { total, offset, hasMore } = pagination
-  if (!hasMore) return `${counted} from offset ${offset}: the end, ${total} in all.`
+  if (!hasMore) {
+    const end = about.until === undefined ? '' : ` Read until ${about.until} and no further.`
+    return `${counted} from offset ${offset}: the end, ${total} in all.${end}`
+  }
   const all = total === null ? '' : ` of ${about.isTruncated ? 'at least ' : ''}${total}`
   const why = about.isCut ? ' (the page ends early to fit)' : ''
   const next = `call ${toolNameOf(operation)} again with the same arguments and offset ${offset + pagination.limit}`

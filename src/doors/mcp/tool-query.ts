@@ -11,7 +11,10 @@ import type { CallerRequest } from '#gate/gate.ts'
 import { getZone } from '#kernel/time.ts'
 import { readFormerRange, readToolRange } from '#resources/tool-range.ts'
 
-export type ToolQuery = Pick<CallerRequest, 'rawQuery' | 'formerRange'>
+export interface ToolQuery extends Pick<CallerRequest, 'rawQuery' | 'formerRange'> {
+  /** Where a tool with `maxDays` ends to read, given or filled in; absent: it reads to now. */
+  readonly until?: string | undefined
+}
 
 /** Throws `invalid_params` with every problem (reading R29). `now` in milliseconds. */
 export function toToolQuery(
@@ -34,9 +37,11 @@ export function toToolQuery(
     to: typeof to === 'string' ? to : undefined,
   }
   const rules = { maxDays, zone: getZone(caller.timezone), now }
+  const range = readToolRange(dates, rules)
   return {
-    rawQuery: write({ ...others, ...readToolRange(dates, rules) }),
+    rawQuery: write({ ...others, ...range }),
     formerRange: readFormerRange(dates, rules),
+    until: range.to,
   }
 }
 

@@ -203,6 +203,18 @@ test('the line describes complete lists, last pages, one row and none', async ()
   )
 })
 
+test('R30: trades whose end is filled in are not said to be all there are', async () => {
+  const other = await service.createUser()
+  const { connection } = await linkBroker(service, other, [{ activities: [activity()] }])
+  const told = async (dates: object) =>
+    line(await callTool(service, other, 'list_trades', { connectionId: connection.id, ...dates }))
+  const none = '0 trades from offset 0: the end, 0 in all. Read until 1991-01-02 and no further.'
+  for (const to of [{}, {}, { to: '1991-01-02' }]) {
+    assert.equal(await told({ from: '1990-01-01', ...to }), none)
+  }
+  assert.equal(await told({}), '1 trade from offset 0: the end, 1 in all.')
+})
+
 test('the line says how many balances the bank did not provide', async () => {
   const other = await service.createUser()
   const { accounts } = await plantBank(service, other, { accounts: [{}, {}] })
