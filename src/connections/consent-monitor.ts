@@ -132,8 +132,9 @@ function watchRows<Page extends RowPage<unknown>>(
 function watchEmpty(options: WatchOptions, adapter: Adapter): Adapter['confirmEmpty'] {
   return async (login, connection, call, asked) => {
     await adapter.confirmEmpty(login, connection, call, asked)
-    // Data that are ready and shared do not prove that the consent is active.
-    if (asked?.among !== undefined) return
+    // That a part of a broker's data is ready and shared does not prove that the consent is active.
+    const isPart = asked !== undefined && asked.accounts.length < asked.among.length
+    if (isPart && adapter.category === 'brokerage') return
     if (adapter.freshness === 'reads') {
       options.notes.refreshed(connection.id, options.clock.now(), false)
     }

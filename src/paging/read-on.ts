@@ -1,21 +1,16 @@
 /**
  * Reads on in a snapshot: page n + 1 of a list is read with what page n says, until the provider has no more
  * rows, the ceiling is reached or the page cap fires (reading R17). Each page is appended as it comes, so
- * that a failure leaves what was read before it. Numbered pages are looked at again at the end, because rows
- * may have moved meanwhile.
+ * that a failure leaves what was read before it. A list that ends without a row is doubted before it counts
+ * (reading R20b). Numbered pages are looked at again at the end, because rows may have moved meanwhile.
  */
 import assert from 'node:assert/strict'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { lazily } from '#kernel/lazily.ts'
+import { mapInBatches } from '#kernel/map-in-batches.ts'
 import { UpstreamError } from '#providers/failure.ts'
 import { isEnded, isWaiting, type List, type Snapshot, type SnapshotPage } from './snapshot.ts'
-import {
-  type AnyPage,
-  listQuery,
-  printAt,
-  type ReadPage,
-  type RowsQuestion,
-  takePage,
-} from './take-page.ts'
+import { listQuery, printAt, type ReadPage, type RowsQuestion, takePage } from './take-page.ts'
 import { Trouble } from './trouble.ts'
 
 /** Contract, Limits: about 5,000 matching rows past the offset may be read by one request. */
@@ -35,12 +30,12 @@ export interface Reading extends RowsQuestion {
   /** New pages that may be read; null: no cap. */
   readonly pageCap: number | null
   /** Takes each page that was appended to a list. */
-  readonly take: (page: SnapshotPage, read: AnyPage, list: List) => void | Promise<void>
+  readonly take: (page: SnapshotPage, read: ReadPage['page'], list: List) => void | Promise<void>
 }
 
 /** @throws Trouble, UpstreamError, the signal's reason. */
 export async function readOn(reading: Reading): Promise<void> {
-  const { snapshot, shown, pageCap, confirmEnd } = reading
+  const { snapshot, shown, pageCap, source } = reading
   const { lists, order } = snapshot
   /** The last pages that earlier requests have read. */
   const held = new Set(lists.map(({ pages }) => pages.at(-1)))
@@ -55,9 +50,8 @@ export async function readOn(reading: Reading): Promise<void> {
     pagesLeft -= read
     if (!isFree) capLeft -= read
   }
-  for (const list of lists) if (!held.has(list.pages.at(-1))) await lookAgain(reading, list)
-  const isEmpty = lists.every(({ pages }) => pages.at(-1)?.ownRows === 0)
-  if (isEmpty && snapshot.isComplete()) await confirmEnd()
+  const fresh = lists.filter(({ pages }) => !held.has(pages.at(-1)))
+  if (source.reader.overlap > 0) await lookAgain(reading, fresh)
 }
 
 type NextPage = Omit<ReadPage, 'page'>
@@ -102,14 +96,20 @@ async function readPages(
   next: readonly NextPage[],
   held: ReadonlySet<SnapshotPage | undefined>,
 ): Promise<number> {
-  const { source, snapshot, call, mayExpire } = reading
+  const { source, snapshot, call, mayExpire, confirmEnd } = reading
   const stop = new AbortController()
   const signal = next.length > 1 ? AbortSignal.any([call.signal, stop.signal]) : call.signal
   const coming = next.map(({ list, cursor }) => {
-    const page = source.reader.read(listQuery(source, snapshot, list), cursor, { ...call, signal })
+    const query = listQuery(source, snapshot, list)
+    const page = source.reader.read(query, cursor, { ...call, signal })
     // A page that is not awaited any more must not cause an unhandled rejection.
     page.catch(() => undefined)
-    return { list, cursor, page }
+    return { query, list, cursor, page }
+  })
+  // One doubt for all of these pages: it begins when each of them is there.
+  const doubt = lazily(async () => {
+    await Promise.allSettled(coming.map(({ page }) => page))
+    await confirmEnd(coming.map(({ query }) => query))
   })
   try {
     for (const [at, { list, cursor, page }] of coming.entries()) {
@@ -119,6 +119,7 @@ async function readPages(
       const read = await page.catch((error) => {
         throw last !== undefined && held.has(last) ? toGone(error, mayExpire) : error
       })
+      if (source.reader.overlap === 0 && read.next === null && read.ownRows === 0) await doubt()
       await append(reading, { list, cursor, page: read })
     }
     return coming.length
@@ -128,12 +129,9 @@ async function readPages(
 }
 
 async function append(reading: Reading, read: ReadPage): Promise<void> {
-  const { source, snapshot, offset, call, confirmEnd, take } = reading
+  const { source, snapshot, offset, call, take } = reading
   const { list, page } = read
   const { generation, firsts } = snapshot.facts
-  // Reading R20b: a page that was announced and comes without a row may be the end of the consent.
-  const isAnnounced = list.pages.length > 0 && page.next === null && source.reader.overlap === 0
-  if (isAnnounced && page.ownRows === 0) await confirmEnd()
   const taken = takePage(source, snapshot, read)
   const count = list.rows.length + taken.places.length
   const isMissing = count === 0 && (firsts?.[list.index] ?? 'none') !== 'none'
@@ -161,25 +159,30 @@ function toGone(error: unknown, mayExpire: boolean): unknown {
   return isRefused ? new Trouble('gone', 'the next cursor is refused') : error
 }
 
-/** Rows that moved across pages already read show in the first page or in the total. */
-async function lookAgain({ source, snapshot, call }: Reading, list: List): Promise<void> {
-  const [first, second] = list.pages
-  if (source.reader.overlap === 0 || first === undefined || second === undefined) return
-  const page = await source.reader.read(listQuery(source, snapshot, list), null, call)
-  const bottom = printAt(source, snapshot, page, page.length - 1)
-  if (page.total !== first.total || bottom !== first.bottom) {
-    throw new Trouble('moved', 'the first page is another one than before')
-  }
+/** Rows that moved, or came to an empty list before its doubt, show in the first page or in the total. */
+async function lookAgain(reading: Reading, lists: readonly List[]): Promise<void> {
+  const { source, snapshot, call, confirmEnd } = reading
+  const empty = lists.filter(({ pages }) => pages.at(-1)?.ownRows === 0)
+  const isDoubted = empty.length > 0 || snapshot.lists.length === 0
+  if (isDoubted) await confirmEnd(empty.map((list) => listQuery(source, snapshot, list)))
+  const again = lists.filter((list) => list.pages.length > 1 || empty.includes(list))
+  await mapInBatches(again, pagesInFlight, async (list) => {
+    const page = await source.reader.read(listQuery(source, snapshot, list), null, call)
+    const bottom = printAt(source, snapshot, page, page.length - 1)
+    if (page.total !== list.pages[0]?.total || bottom !== list.pages[0]?.bottom) {
+      throw new Trouble('moved', 'the first page is another one than before')
+    }
+  })
 }
 
 /** What a caller gets. Rows that go on moving may come from a login that has ended (reading R20b). */
 export async function toRowsFailure(
-  { source: { provider }, confirmEnd }: RowsQuestion,
+  { source: { provider, queries }, confirmEnd }: RowsQuestion,
   error: unknown,
 ): Promise<unknown> {
   if (!(error instanceof Trouble)) return error
   if (error.kind === 'moved') {
-    await confirmEnd()
+    await confirmEnd(queries)
     const detail = 'rows moved between the pages while they were read'
     return new UpstreamError(provider, { kind: 'malformed', detail }, error)
   }

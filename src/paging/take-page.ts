@@ -25,8 +25,8 @@ export interface RowSource<Page extends AnyPage = AnyPage> {
 export interface RowsQuestion<Page extends AnyPage = AnyPage> {
   readonly source: RowSource<Page>
   readonly call: CallContext
-  /** Resolves when a doubted end can be trusted (reading R20b). */
-  readonly confirmEnd: () => Promise<void>
+  /** Resolves when the ends of these lists, without a row, can be trusted (reading R20b). */
+  readonly confirmEnd: (lists: readonly RowsQuery[]) => Promise<void>
 }
 
 /** A page of a list as the provider sent it. */

@@ -85,3 +85,31 @@ test('R20b: a list whose emptiness was doubted is read again: rows may have come
   stage.confirm = async () => undefined
   assert.deepEqual(await stage.ids(process, 0, 4), ['r 0', 'r 1', 'r 2'])
 })
+
+test('R20b: an empty list that another list was read beside is not held before its doubt has ended', async () => {
+  const { world, stage, shared } = makeScene([[], makeRows(3)])
+  const process = stage.open({ shared })
+  const away = new UpstreamError('fiskil', { kind: 'unavailable', status: 503, detail: 'away' })
+  const [, second] = world.streams
+  // The second list fails, then comes empty and its doubt fails, then all is well.
+  let answered = 0
+  world.onRead = () => {
+    answered += 1
+    if (answered === 2) throw away
+  }
+  await assert.rejects(stage.ids(process, 0, 4), UpstreamError)
+  world.onRead = () => undefined
+  const rows = second?.splice(0) ?? []
+  stage.confirm = () => Promise.reject(away)
+  await assert.rejects(stage.ids(process, 0, 4), UpstreamError)
+  second?.push(...rows)
+  stage.confirm = async () => undefined
+  assert.deepEqual(await stage.ids(process, 0, 4), ['r 0', 'r 1', 'r 2'])
+})
+
+test('R20b: a list that ends without a row is doubted although another list has rows', async () => {
+  const { stage } = makeScene([makeRows(1, 'pending'), []])
+  const ended = new Error('the consent has ended')
+  stage.confirm = () => Promise.reject(ended)
+  await assert.rejects(stage.ids(stage.open(), 0, 100), ended)
+})

@@ -250,15 +250,12 @@ async function readMore(ask: Ask, held: HeldSnapshot, shown: number) {
   }
   try {
     const mayExpire = clock.now() - (held.expiresAt - ttlMs) >= cursorLifeMs
-    await readOn({ ...ask, snapshot, mayExpire, shown, take }).finally(() =>
-      Promise.allSettled(packing),
-    )
+    const settle = () => Promise.allSettled(packing)
+    await readOn({ ...ask, snapshot, mayExpire, shown, take }).finally(settle)
     return { opened, packing }
   } catch (error) {
     const isLonger = (place.own.get(key)?.snapshot.order.length ?? 0) <= snapshot.order.length
-    // What was read to its end and then doubted (reading R20b) is read again.
-    const canGoOn = !(error instanceof Trouble) && !snapshot.isComplete()
-    if (bytes > 0 && source.reader.overlap === 0 && canGoOn && isLonger) {
+    if (bytes > 0 && source.reader.overlap === 0 && !(error instanceof Trouble) && isLonger) {
       await packBodies(held)
       await place.save(key, owner, held)
     }

@@ -81,9 +81,10 @@ export interface ProbeReply {
 /** A read that found nothing: these rows of these accounts. */
 export interface EmptyAnswer {
   readonly what: 'transactions' | 'holdings'
+  /** Those without any. */
   readonly accounts: readonly AccountRef[]
-  /** The whole read, where others of its accounts may have rows: only the data of `accounts` are in doubt. */
-  readonly among?: readonly AccountRef[]
+  /** All accounts of the read. */
+  readonly among: readonly AccountRef[]
 }
 
 export interface WebhookRequest {
@@ -365,7 +366,7 @@ export interface HoldingsQuery {
 
 export interface BrokerageAdapter extends AdapterBase {
   readonly category: 'brokerage'
-  /** Returns an empty list as it is; the caller then calls `confirmEmpty` once for all empty accounts. */
+  /** An empty list is as it is; the caller calls `confirmEmpty` for all of them, and reads these again. */
   holdings(query: HoldingsQuery, call: CallContext): Promise<readonly Holding[]>
   /** Newest first. Called with exactly one account, because the provider lists activities by account. */
   readonly trades: RowReader<TradePage>

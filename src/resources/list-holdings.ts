@@ -4,7 +4,8 @@ import type { z } from 'zod'
 import { apiError } from '#contract/errors.ts'
 import type { listHoldings } from '#contract/operations.ts'
 import type { Holding } from '#contract/resources.ts'
-import type { AccountRef, BrokerageAdapter, CallContext, EmptyAnswer } from '#providers/port.ts'
+import { mapInBatches } from '#kernel/map-in-batches.ts'
+import type { AccountRef, BrokerageAdapter, CallContext } from '#providers/port.ts'
 import { reportedTime, toAge } from './data-age.ts'
 import { followMoved } from './follow-moved.ts'
 import { type ReadContext, type ReadOptions, type ReadResult, whole } from './read-context.ts'
@@ -39,22 +40,16 @@ async function readAll(
   call: CallContext,
 ): Promise<Holding[]> {
   const { login, connection, accounts } = target
-  const confirmEmpty = (empty: Omit<EmptyAnswer, 'what'>) =>
-    adapter.confirmEmpty(login, connection, call, { what: 'holdings', ...empty })
-  const read = async (account: AccountRef) => {
-    const list = await adapter.holdings({ login, connection, account }, call)
-    // Reading R20b: an empty account among several is doubted at once: it may be ready a moment later.
-    if (list.length === 0 && accounts.length > 1) {
-      await confirmEmpty({ accounts: [account], among: accounts })
-    }
-    return list
-  }
-  const holdings: Holding[] = []
-  for (let start = 0; start < accounts.length; start += accountsInFlight) {
-    const batch = accounts.slice(start, start + accountsInFlight)
-    holdings.push(...(await Promise.all(batch.map(read))).flat())
-  }
-  // An answer that is empty as a whole is doubted, too.
-  if (holdings.length === 0) await confirmEmpty({ accounts })
-  return holdings
+  const read = (some: readonly AccountRef[]) =>
+    mapInBatches(some, accountsInFlight, (account) =>
+      adapter.holdings({ login, connection, account }, call),
+    )
+  const lists = await read(accounts)
+  const empty = accounts.filter((_account, index) => lists[index]?.length === 0)
+  if (empty.length === 0 && accounts.length > 0) return lists.flat()
+  // Reading R20b: where they can be trusted now, their import may have ended since they were read.
+  const asked = { what: 'holdings', accounts: empty, among: accounts } as const
+  await adapter.confirmEmpty(login, connection, call, asked)
+  const again = new Map((await read(empty)).map((list, index) => [empty[index], list]))
+  return accounts.flatMap((account, index) => again.get(account) ?? lists[index] ?? [])
 }

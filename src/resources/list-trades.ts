@@ -5,7 +5,6 @@ import { apiError } from '#contract/errors.ts'
 import { listTrades } from '#contract/operations.ts'
 import type { Trade } from '#contract/resources.ts'
 import { getZone } from '#kernel/time.ts'
-import { doubtEmpty } from '#providers/doubt-empty.ts'
 import type { BrokerageAdapter, TradePage } from '#providers/port.ts'
 import { readDateWindow } from './date-window.ts'
 import type { ReadContext, ReadOptions, ReadResult } from './read-context.ts'
@@ -41,7 +40,7 @@ export function makeListTrades(options: ReadOptions) {
           ),
         toSource: (target) => ({
           provider: target.provider,
-          reader: readerOf(brokerOf(options, target), target),
+          reader: brokerOf(options, target).trades,
           queries: byAccount(target).map((account) => ({
             ...target,
             accounts: [account],
@@ -52,26 +51,16 @@ export function makeListTrades(options: ReadOptions) {
           })),
           keyOf: (page, index) => page.tradeKey(index),
         }),
-        confirmEmpty: (target, call) =>
+        confirmEmpty: (target, accounts, call) =>
           brokerOf(options, target).confirmEmpty(target.login, target.connection, call, {
             what: 'transactions',
-            accounts: target.accounts,
+            accounts,
+            among: target.accounts,
           }),
       },
       (trade, copy) => (copy === 1 ? trade : { ...trade, id: `${trade.id}-${copy}` }),
     )
   }
-}
-
-/** Reading R20b: an account alone is doubted with its whole answer. */
-function readerOf(
-  { trades, confirmEmpty }: BrokerageAdapter,
-  { login, connection, accounts: among }: Target,
-): BrokerageAdapter['trades'] {
-  if (among.length === 1) return trades
-  return doubtEmpty(trades, (accounts, call) =>
-    confirmEmpty(login, connection, call, { what: 'transactions', accounts, among }),
-  )
 }
 
 /** The same text for the same accounts; absent: all accounts of the connection. */

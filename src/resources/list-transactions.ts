@@ -68,10 +68,11 @@ export function makeListTransactions(options: ReadOptions) {
           if (includePending) return openPendingSource({ ...options, adapter, asked })
           return { provider, reader: adapter.transactions, queries: toQueries(adapter, asked) }
         },
-        confirmEmpty: (target, call) =>
+        confirmEmpty: (target, accounts, call) =>
           bankOf(options, target).confirmEmpty(target.login, target.connection, call, {
             what: 'transactions',
-            accounts: target.accounts,
+            accounts,
+            among: target.accounts,
           }),
       },
       include === 'currency' ? (row) => row : withoutCurrency,

@@ -30,7 +30,11 @@ export interface RowsRequest<Page extends RowPage<unknown>> {
   readonly breaker: boolean
   readonly find: () => Promise<Target>
   readonly toSource: (target: Target) => RowSource<Page> | Promise<RowSource<Page>>
-  readonly confirmEmpty: (target: Target, call: CallContext) => Promise<void>
+  readonly confirmEmpty: (
+    target: Target,
+    accounts: Target['accounts'],
+    call: CallContext,
+  ) => Promise<void>
 }
 
 export interface RowsBody<Row> {
@@ -104,8 +108,12 @@ async function readWindow<Page extends RowPage<unknown>>({
     limit,
     pageCap: request.pageCap(target),
     call,
-    // Reading R20b: a doubted end is trusted only when the consent is still active.
-    confirmEnd: () => request.confirmEmpty(target, call),
+    confirmEnd: (lists) =>
+      request.confirmEmpty(
+        target,
+        lists.flatMap(({ accounts }) => accounts),
+        call,
+      ),
     onListChanged: () => options.store.users.outdate(userId),
   })
   // A walk that begins today must not meet a window of the one before.

@@ -8,7 +8,6 @@ import type { Transaction } from '#contract/resources.ts'
 import type { AccountId, UserId } from '#kernel/ids.ts'
 import { type Millis, toMicros, type Zone } from '#kernel/time.ts'
 import { toQueries } from '#providers/by-account.ts'
-import { doubtEmpty } from '#providers/doubt-empty.ts'
 import { isOfAccount, UpstreamError } from '#providers/failure.ts'
 import type {
   AccountRef,
@@ -98,39 +97,31 @@ export async function readSyncRows(
   const [from, to] = [toMicros(range.from), toMicros(range.now)]
   const shared = { userId, login, connection, zone }
   const onEndless = () => new SyncError('too_large', 'The provider’s pages do not end')
+  const confirmEmpty = (lists: readonly RowsQuery[], among: readonly AccountRef[]) => {
+    const empty = lists.flatMap((list) => list.accounts)
+    const asked = { what: 'transactions', accounts: empty, among } as const
+    return adapter.confirmEmpty(login, connection, call, asked)
+  }
   if (adapter.category === 'banking') {
     const window = { from, to, isOpen: true }
     const reader = retryAfterLimit(adapter.transactions)
     const queries = toQueries(adapter, { ...shared, accounts, scoped: false, window })
     return readEach(queries, async (query) => {
-      const asked = { what: 'transactions', accounts: query.accounts } as const
       const wanted = await readPending(adapter, query, call, take.pending)
       return readEvery({
         source: { provider: adapter.provider, reader, queries: [wanted] },
         call,
         onEndless,
-        confirmEnd: () => adapter.confirmEmpty(login, connection, call, asked),
+        confirmEnd: (lists) => confirmEmpty(lists, query.accounts),
         take: (rows) => takeAll(rows, (row) => toBankRow(row, take.pending)),
       })
     })
   }
-  const asked = { what: 'transactions', accounts } as const
-  // Reading R20b: an account whose rows cannot be read yet has lost none, and the run writes nothing.
-  const trades =
-    accounts.length === 1
-      ? adapter.trades
-      : doubtEmpty(adapter.trades, (empty, each) =>
-          adapter.confirmEmpty(login, connection, each, {
-            what: 'transactions',
-            accounts: empty,
-            among: accounts,
-          }),
-        )
   const inOrder = accounts.toSorted((left, right) => (left.id < right.id ? -1 : 1))
   await readEvery({
     source: {
       provider: adapter.provider,
-      reader: retryAfterLimit(trades),
+      reader: retryAfterLimit(adapter.trades),
       queries: inOrder.map((account) => ({
         ...shared,
         accounts: [account],
@@ -141,7 +132,8 @@ export async function readSyncRows(
     },
     call,
     onEndless,
-    confirmEnd: () => adapter.confirmEmpty(login, connection, call, asked),
+    // Reading R20b: an account whose rows cannot be read yet has lost none, and the run writes nothing.
+    confirmEnd: (lists) => confirmEmpty(lists, accounts),
     take: (rows) => takeAll(rows, toBrokerRow),
   })
   return []

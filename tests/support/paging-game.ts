@@ -195,23 +195,14 @@ function readWindow(
   { offset, limit, stop }: Reader,
 ): Promise<Window<PagedRow>> {
   const { world, epoch, zoneAndAccounts, pageCap } = game
-  const { reader, queries } = world
-  const { blankPages } = world
-  // A consent that was lost and is restored meanwhile is known to have been lost.
+  const { reader, queries, blankPages } = world
+  // A consent that was lost and is restored meanwhile is known to have been lost. Where pages are numbered
+  // the account is only asked whether it is ready now.
   const confirmEnd = async () => {
-    if (world.isBlank || world.blankPages > blankPages) throw consentLost
+    const wasBlank = reader.overlap === 0 && world.blankPages > blankPages
+    if (world.isBlank || wasBlank) throw consentLost
   }
-  // As the adapter of a broker: of several accounts one without a row is doubted by itself (`doubtEmpty`).
-  const isDoubted = queries.length > 1
-  const doubting: typeof reader = {
-    ...reader,
-    async read(query, cursor, call) {
-      const page = await reader.read(query, cursor, call)
-      if (isDoubted && cursor === null && page.length === 0) await confirmEnd()
-      return page
-    },
-  }
-  const source = { provider: 'fiskil', reader: doubting, queries } as const
+  const source = { provider: 'fiskil', reader, queries } as const
   const onListChanged = async () => {
     game.epoch += 1
   }

@@ -105,7 +105,7 @@ export async function confirmEmpty(
 ): Promise<void> {
   const { client, asker, connectionId, call } = question
   const listAccounts = () => client.fetchParsed(WireAccounts, { route: '/accounts' }, asker, call)
-  if (asked?.among !== undefined) {
+  if (asked !== undefined && asked.accounts.length < asked.among.length) {
     const failure = findFailure(await listAccounts(), asked)
     if (failure === null) return
     // A lost consent is the reason for what is not ready, too.
@@ -124,7 +124,7 @@ export async function confirmEmpty(
 /** Why the emptiness of the accounts cannot be trusted; null when it can. Names all that share it. */
 function findFailure(
   all: readonly WireAccount[],
-  { what, accounts, among = accounts }: EmptyAnswer,
+  { what, accounts, among }: EmptyAnswer,
 ): UpstreamError | null {
   const known = new Map<string, WireAccount>(all.map((account) => [account.id, account]))
   const namesOf = (is: (account: WireAccount) => boolean) => {

@@ -173,7 +173,7 @@ test('R20b: an empty answer is doubted by what the server says of the account an
   const { adapter } = ground
   const { connection, refs } = refsOf(bankOf(ground, 'twins'))
   const check = () => {
-    const asked = { what: 'transactions', accounts: refs } as const
+    const asked = { what: 'transactions', accounts: refs, among: refs } as const
     return adapter.confirmEmpty(loginFor(ground, 'twins'), connection, call, asked)
   }
   await check()
@@ -229,7 +229,7 @@ for (const [code, kind] of unread) {
       assert.ok((await walk(ground.adapter, ready)).rows.length > 0)
       assert.equal((await failureOf(walk(ground.adapter, query))).kind, kind, name)
       const { login, connection, accounts } = alone
-      const asked = { what: 'transactions', accounts } as const
+      const asked = { what: 'transactions', accounts, among: accounts } as const
       const ofAlone = walk(ground.adapter, alone).then(() =>
         ground.adapter.confirmEmpty(login, connection, call, asked),
       )

@@ -145,7 +145,11 @@ test('checking an empty answer needs no other paths than discovery does', async 
   })
   await adapter.confirmEmpty(login, ref, call())
   for (const what of ['holdings', 'transactions'] as const) {
-    await adapter.confirmEmpty(login, ref, call(), { what, accounts: [reference] })
+    await adapter.confirmEmpty(login, ref, call(), {
+      what,
+      accounts: [reference],
+      among: [reference],
+    })
   }
 })
 
@@ -204,7 +208,7 @@ test('R20b: accounts answer for their own emptiness, kind by kind', async () => 
   const { adapter, emulator } = harness
   const { connection, account, login, ref, reference } = aim(emulator.people.healthy)
   const confirm = (what: 'holdings' | 'transactions') =>
-    adapter.confirmEmpty(login, ref, call(), { what, accounts: [reference] })
+    adapter.confirmEmpty(login, ref, call(), { what, accounts: [reference], among: [reference] })
   for (const other of connection.accounts.slice(1)) {
     other.holdingsSynced = false
     other.transactionsSynced = false

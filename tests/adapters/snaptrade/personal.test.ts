@@ -41,7 +41,7 @@ async function doAll(harness: Harness, login: Login): Promise<void> {
   await adapter.listAlive?.(login, call())
   await adapter.holdings({ ...holdings, login }, call())
   await readPages(adapter, { ...query, login })
-  const asked = { what: 'holdings', accounts: [reference] } as const
+  const asked = { what: 'holdings', accounts: [reference], among: [reference] } as const
   await adapter.confirmEmpty(login, ref, call(), asked)
   await adapter.revoke(login, ref, { last: false, isAsked: true }, call())
 }

@@ -58,7 +58,7 @@ test('R20b: for empty holdings the account is checked: first sync, unshared or r
   await using harness = await startHarness()
   const { adapter, emulator } = harness
   const { holdings, account, connection, login, ref, reference } = aim(emulator.people.healthy)
-  const asked = { what: 'holdings', accounts: [reference] } as const
+  const asked = { what: 'holdings', accounts: [reference], among: [reference] } as const
   const confirm = () => adapter.confirmEmpty(login, ref, call(), asked)
   account.positions = []
   assert.deepEqual(await adapter.holdings(holdings, call()), [])

@@ -85,7 +85,7 @@ test('R20a: a 425 is reported to the operator with its route, an unfinished firs
   const { adapter, emulator, recorded } = harness
   const { holdings, account, login, ref, reference } = aim(emulator.people.healthy)
   account.holdingsSynced = false
-  const asked = { what: 'holdings', accounts: [reference] } as const
+  const asked = { what: 'holdings', accounts: [reference], among: [reference] } as const
   const unsynced = await failureOf(adapter.confirmEmpty(login, ref, call(), asked))
   assert.equal(unsynced.kind, 'preparing')
   assert.deepEqual(recorded.alerts, [])
