@@ -21,8 +21,6 @@ const maxInClaim = 160
 const maxClaimMs = 20_000
 /** Time to store the result after the answer. */
 const slackMs = 5000
-/** After an unexpected failure nothing is sent to the endpoint for this long. */
-const restMs = 30_000
 
 /** What the next round sends; if nothing, when the endpoint is due again. */
 interface Choice {
@@ -31,8 +29,9 @@ interface Choice {
 }
 
 /**
- * Makes the work on one claimed endpoint. It resolves when the endpoint is released; after `stop` is aborted
- * the current round ends and no other begins. `claimedAt`: the value of `performance.now()` before the claim.
+ * Makes the work on one claimed endpoint. It resolves when the endpoint is released, or after an unexpected
+ * failure: then nothing is sent to it, tests included, until the lease ends. After `stop` is aborted the
+ * current round ends and no other begins. `claimedAt`: the value of `performance.now()` before the claim.
  */
 export function makeDeliver(given: DeliverOptions) {
   const options: SendDeliveryOptions = {
@@ -64,8 +63,7 @@ export function makeDeliver(given: DeliverOptions) {
         return !stop.aborted && !isLate && held.lasts(postTimeoutMs + slackMs)
       })
     } catch (error) {
-      wait = { notBefore: options.clock.now() + restMs, ofUnhealthy: false }
-      options.report.failed('webhook-delivery', error)
+      return options.report.failed('webhook-delivery', error)
     } finally {
       unsubscribe()
       await held.release()

@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import { byOperator } from '#contract/actor.ts'
 import { makeMigratedPlace } from '#tests/contract/store/place.ts'
 import { until } from '#tests/support/until.ts'
+import { makeEvents } from '#webhooks/envelope.ts'
 import { aWhile, openStage, withStatus } from './stage.ts'
 
 test('endpoints that never answer, more than a process has room for, do not delay one that does', async (t) => {
@@ -121,4 +122,27 @@ test('a stored secret that cannot be decrypted stops only its own endpoint, unti
     const [delivery] = await stage.deliveries(damaged.id)
     return delivery?.status === 'succeeded'
   })
+})
+
+test('an endpoint that nothing can be sent to rests until its lease ends, although a test event waits there', async (t) => {
+  const place = makeMigratedPlace()
+  const stage = await openStage(t, { place })
+  const receiver = await stage.receive()
+  const { id } = await stage.addEndpoint(receiver.url)
+  const db = new DatabaseSync(join(place.dataDir, 'tributary.db'))
+  db.prepare('update webhook_endpoints set secret = zeroblob(64) where id = ?').run(id)
+  db.close()
+  const { userId, store } = stage
+  const draft = { userId, connectionId: null, runId: null, createdAt: stage.now() }
+  const events = makeEvents({ ...draft, type: 'transactions.synced', new: [], updated: [] })
+  await store.events.accept(await store.events.seal(events), id)
+  await until('the failure is reported', () => stage.failures.length > 0)
+  await aWhile()
+  assert.equal(stage.failures.length, 1)
+  stage.pass(60_000)
+  await until('it is tried again', () => stage.failures.length > 1)
+  await aWhile()
+  assert.equal(stage.failures.length, 2)
+  await stage.webhooks.rotateEndpoint(byOperator, id, {})
+  await until('the test is sent at once', () => receiver.received.length === 1)
 })
