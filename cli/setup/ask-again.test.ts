@@ -71,6 +71,19 @@ test('a refused token of the person that stands in .env is replaced there', asyn
   assert.match(out, /UP_TOKEN is sealed in the store; the line in \.env is no longer needed/)
 })
 
+test('a token of .env is said to be sealed in the store where its provider was linked, and nowhere else', async (t) => {
+  const { setUp } = makePlace(t, `UP_TOKEN=${up}\nSIMPLEFIN_TOKEN=nonsense\nSANDBOX=false\n`)
+  const { code, out, err } = await setUp(args)
+  assert.equal(code, 1)
+  assert.match(err, /SimpleFIN is not linked: /)
+  assert.match(out, /UP_TOKEN is sealed in the store/)
+  assert.doesNotMatch(out, /SIMPLEFIN_TOKEN is sealed/)
+  const misplaced = makePlace(t, 'UP_TOKEN=user_token_of_akahu\nSANDBOX=false\n')
+  const none = await misplaced.setUp(args)
+  assert.match(none.err, /Up is not linked: /)
+  assert.doesNotMatch(none.out, /is sealed/)
+})
+
 test('what was typed and refused is asked for again too, and is then kept where the service needs it', async (t) => {
   const { setUp, read } = makePlace(t, 'SANDBOX=false\n')
   const typed = `\r${clientId}\rwrong-key\r${expiredUp}\r\r\r\r${consumerKey}\r${up}\r`

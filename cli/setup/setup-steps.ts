@@ -75,9 +75,9 @@ export async function arrange(given: Arrangement): Promise<SetUpResult> {
     firstRequest,
     notes: [
       ...collected.notes.flatMap(({ provider, text }) => (linked.has(provider) ? [] : [text])),
-      ...(refused.length === 0 ? given.leftInFile : []).map(
-        (name) => `${name} is sealed in the store; the line in .env is no longer needed`,
-      ),
+      ...given.leftInFile
+        .filter((name) => accepted.some(({ held }) => held.has(name)))
+        .map((name) => `${name} is sealed in the store; the line in .env is no longer needed`),
       ...listByBrowser(accepted, linked, user.email),
       ...describeZone(given, user),
     ],
