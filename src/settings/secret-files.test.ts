@@ -1,5 +1,6 @@
 /** Variables whose value a file holds: the file is read, and every mistake names its variable. */
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { generateKeyPairSync } from 'node:crypto'
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -17,6 +18,7 @@ const { privateKey } = generateKeyPairSync('rsa', {
 writeFileSync(join(folder, 'key.pem'), privateKey)
 writeFileSync(join(folder, 'empty.pem'), '\n')
 writeFileSync(join(folder, 'other.pem'), 'hello')
+writeFileSync(join(folder, 'large.pem'), 'hello'.repeat(20_000))
 
 const base = { ENABLEBANKING_APPLICATION_ID: 'app-1' }
 
@@ -42,7 +44,8 @@ const wrong: readonly (readonly [Record<string, string>, RegExp])[] = [
     /_FILE: names a file that cannot be read \(ENOENT\)/,
   ],
   [{ ENABLEBANKING_PRIVATE_KEY_FILE: 'empty.pem' }, /_FILE: names a file that is empty/],
-  [{ ENABLEBANKING_PRIVATE_KEY_FILE: '.' }, /_FILE: names a file that cannot be read \(EISDIR\)/],
+  [{ ENABLEBANKING_PRIVATE_KEY_FILE: '.' }, /_FILE: names what is not a regular file/],
+  [{ ENABLEBANKING_PRIVATE_KEY_FILE: 'large.pem' }, /_FILE: names a file that is far too large/],
   [
     { ENABLEBANKING_PRIVATE_KEY_FILE: 'other.pem' },
     /ENABLEBANKING_PRIVATE_KEY_FILE: .* is no PEM text/,
@@ -69,6 +72,23 @@ for (const [environment, expected] of wrong) {
     assert.equal(problems.length, 1)
   })
 }
+
+test('a device or a pipe in the place of a key file is refused at once, and never read', {
+  skip: process.platform === 'win32',
+}, () => {
+  const pipe = join(folder, 'pipe')
+  execFileSync('mkfifo', [pipe])
+  // A process of its own, which can be ended while it reads.
+  const read = `
+    const { readSecretFiles } = await import(${JSON.stringify(import.meta.resolve('./secret-files.ts'))})
+    const given = { ENABLEBANKING_PRIVATE_KEY_FILE: process.argv[1] }
+    console.log(readSecretFiles(given, '/').problems.join('\\n'))`
+  for (const path of ['/dev/zero', pipe]) {
+    const args = ['--disable-warning=ExperimentalWarning', '--input-type=module', '-e', read, path]
+    const said = execFileSync(process.execPath, args, { encoding: 'utf8', timeout: 10_000 })
+    assert.equal(said, 'ENABLEBANKING_PRIVATE_KEY_FILE: names what is not a regular file\n', path)
+  }
+})
 
 test('a key file that others may read is a warning, as .env is', () => {
   const warningsOf = (mode: number) => {

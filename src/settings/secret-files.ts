@@ -77,8 +77,11 @@ function listPairs(): readonly (readonly [string, string])[] {
 
 function readText(path: string): string | { readonly problem: string } {
   try {
+    // Before it is read: a device may have no end, and a pipe would be waited for.
+    const stats = statSync(path)
+    if (!stats.isFile()) return { problem: 'names what is not a regular file' }
+    if (stats.size > maxBytes) return { problem: 'names a file that is far too large for a key' }
     const text = readFileSync(path, 'utf8')
-    if (text.length > maxBytes) return { problem: 'names a file that is far too large for a key' }
     return text.trim() === '' ? { problem: 'names a file that is empty' } : text
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
