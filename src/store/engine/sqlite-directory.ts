@@ -110,12 +110,13 @@ export function describeExposure(path: string): string | null {
 }
 
 function takeLock(path: string, dataDir: string): DatabaseSync {
-  const lock = new DatabaseSync(path)
+  let lock: DatabaseSync | null = null
   try {
+    lock = new DatabaseSync(path)
     lock.exec('pragma locking_mode = exclusive; begin exclusive')
     return lock
   } catch (cause) {
-    lock.close()
+    lock?.close()
     // 5: SQLITE_BUSY.
     if (sqliteCode(cause) === 5)
       throw new StoreOpenError(

@@ -222,6 +222,17 @@ test(
 )
 
 test(
+  'a directory in the place of the lock file is refused with its path and what to do',
+  inPlace(async (place) => {
+    const path = join(place.dataDir, 'tributary.lock')
+    mkdirSync(path)
+    const { reason, message } = await failureOf(place.dataDir)
+    assert.equal(reason, 'not_writable')
+    assert.ok(message.startsWith(`the lock file ${path} cannot be locked (unable to open`), message)
+  }),
+)
+
+test(
   'a damaged file of the event keys is refused with its name, and without it the store opens',
   inPlace(async (place) => {
     const path = join(place.dataDir, 'event-keys.db')
