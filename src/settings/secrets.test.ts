@@ -200,6 +200,18 @@ for (const [mode, store] of [
     }))
 }
 
+test('a data directory that others may read is reported and not changed in sandbox mode too, whose store is a folder below it', () =>
+  inFolder(async (folder) => {
+    const data = join(folder, 'data')
+    await mkdir(data)
+    await chmod(data, 0o777)
+    const words = `other users may read ${data}: its mode should be 0700`
+    assert.deepEqual((await load(folder, { SANDBOX: 'true' })).warnings, [words])
+    assert.equal((await stat(data)).mode & 0o777, 0o777)
+    await chmod(data, 0o700)
+    assert.deepEqual((await load(folder, { SANDBOX: 'true' })).warnings, [])
+  }))
+
 test('an empty store file does not prevent a first start', () =>
   inFolder(async (folder) => {
     await mkdir(join(folder, 'data'), { mode: 0o700 })

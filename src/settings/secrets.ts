@@ -5,6 +5,7 @@
  * when a store already exists. A link in the place of a file, or of their folder, is refused.
  */
 import { randomBytes } from 'node:crypto'
+import { statSync } from 'node:fs'
 import { type FileHandle, link, open, readFile, stat, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Secret } from '#kernel/secret.ts'
@@ -66,8 +67,19 @@ export async function loadSecrets(config: Config): Promise<Secrets> {
       }),
     )
   const adminTokenFile = config.adminToken === null ? tokenFile : null
+  // In live mode the store reports it, whose directory it is.
+  const isStoreBelow = config.databaseUrl === null && config.storeDir !== config.dataDir
+  if (isStoreBelow) warnings.push(...findOnlookers(config.dataDir))
   const encryptionKeysIn = config.encryptionKeys === null ? keyFile : 'ENCRYPTION_KEY'
   return { encryptionKeys, encryptionKeysIn, adminToken, adminTokenFile, warnings }
+}
+
+/** Only warns, as the store does: an existing directory may be shared on purpose. */
+function findOnlookers(dataDir: string): string[] {
+  const bits = statSync(dataDir, { throwIfNoEntry: false })?.mode ?? 0
+  // Windows has no such mode bits: Node reports made-up ones.
+  if (process.platform === 'win32' || (bits & 0o077) === 0) return []
+  return [`other users may read ${dataDir}: its mode should be 0700`]
 }
 
 /** The existing embedded stores of both modes: one key file seals both. */
