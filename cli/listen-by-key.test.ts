@@ -62,6 +62,19 @@ test('R42: without a key, with a wrong one and with both kinds, listen says what
   assert.match(both.err, /exclude each other/)
 })
 
+test('R42: a key or an address that cannot be sent is said to be wrong, and is not repeated', async () => {
+  const address = /^tributary: --base-url must be an http or https URL without user and password\n$/
+  for (const [key, url, words] of [
+    ['k', 'http://me:sekrit@127.0.0.1:2', address],
+    ['k', 'sekrit:3000', address],
+    ['sekrit…', service.baseUrl, /^tributary: The key has characters that no key has\n$/],
+  ] as const) {
+    const { code, err } = await listen(['--key', key, '--base-url', url]).ended
+    assert.equal(code, 1)
+    assert.match(err, words)
+  }
+})
+
 test('R42: listen outlives a restart of the server, a 503 and a 429, and says so once', async (t) => {
   const body = '{"type":"transactions.synced","data":{"new":[],"updated":[]}}'
   const answers: { readonly status: number; readonly body: string; readonly type?: string }[] = [

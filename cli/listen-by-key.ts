@@ -76,6 +76,8 @@ export async function listenByKey(start: ListenByKeyStart, terminal: KeyTerminal
 /** Rejects when it is stopped. */
 const sleep = (ms: number, signal: AbortSignal) => setTimeout(ms, undefined, { signal })
 
+const refuse = (message: string) => new Refusal({ error: { message } })
+
 interface KeyServer {
   readonly origin: string
   readonly key: string
@@ -89,7 +91,14 @@ async function findServer(start: ListenByKeyStart, terminal: KeyTerminal): Promi
     const problem = 'give --user, or an API key: --key or TRIBUTARY_API_KEY'
     throw new UsageError(problem, usageLine(webhooksListen))
   }
-  return { origin: start.baseUrl ?? environment.TRIBUTARY_BASE_URL ?? toLocal(environment), key }
+  // Neither could be sent: that would look like a server that does not answer.
+  if (!/^[\x21-\x7e]+$/.test(key)) throw refuse('The key has characters that no key has')
+  const origin = start.baseUrl ?? environment.TRIBUTARY_BASE_URL ?? toLocal(environment)
+  const url = URL.parse(origin)
+  const isSent =
+    url !== null && /^https?:$/.test(url.protocol) && url.username + url.password === ''
+  if (!isSent) throw refuse('--base-url must be an http or https URL without user and password')
+  return { origin, key }
 }
 
 /** @throws Refusal with what the server says, or that there is none. */

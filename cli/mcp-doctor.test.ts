@@ -52,6 +52,12 @@ test('a wrong path says where agents are served', async () => {
   assert.equal(found?.action, `Agents are served at ${service.baseUrl}/mcp`)
 })
 
+test('a password in the URL is said to be wrong there, and is not repeated', async () => {
+  const found = failing(await examine(service.baseUrl.replace('//', '//me:sekrit@')))
+  assert.equal(found?.message, 'it has a user or a password')
+  assert.equal(found?.action, `Give agents ${service.baseUrl}/mcp`)
+})
+
 test('another name of the same server says which name to give or to set', async () => {
   const url = `${service.baseUrl.replace('127.0.0.1', 'localhost')}/mcp`
   const found = failing(await examine(url))

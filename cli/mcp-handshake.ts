@@ -157,7 +157,10 @@ function named(name: string, look: () => Promise<Outcome>): Check {
 }
 
 function checkAddress(url: string): Outcome {
-  const { protocol, hostname, pathname } = new URL(url)
+  const { protocol, hostname, pathname, username, password, host } = new URL(url)
+  if (username + password !== '') {
+    return fault('it has a user or a password', `Give agents ${protocol}//${host}/mcp`)
+  }
   if (pathname !== '/mcp') {
     return fault(`its path is ${pathname}`, `Agents are served at ${new URL('/mcp', url)}`)
   }

@@ -53,6 +53,37 @@ test('a port or a host that is none is refused by the name of the variable that 
   assert.equal(named.url, 'http://a.example:1')
 })
 
+test('what cannot be sent is said to be wrong by its name, and no password or token is repeated', async (t) => {
+  const find = (more: object) =>
+    findServer({ NODE_ENV: 'test', ADMIN_TOKEN: 'a-token-of-tests', ...more }, '/')
+  const refuses = (more: object, words: RegExp) =>
+    assert.rejects(find(more), ({ name, message }: Error) => {
+      assert.equal(name, 'Refusal')
+      assert.match(message, words)
+      assert.doesNotMatch(message, /sekrit/)
+      return true
+    })
+  for (const scheme of ['http', 'https', 'ftp'])
+    await refuses(
+      { ADMIN_URL: `${scheme}://user:sekrit@127.0.0.1:3001` },
+      /^ADMIN_URL should have no user and no password: /,
+    )
+  await refuses({ ADMIN_URL: 'user:sekrit@[' }, /^ADMIN_URL should be .*, not a value that is not/)
+  await refuses({ ADMIN_HOST: 'user:sekrit@a' }, /^ADMIN_HOST should be .*, not a value that is/)
+  const words = /is no admin token: it has blanks, line ends or other characters of none$/
+  for (const token of ['sekrit-a\nsekrit-b', 'sekrit-ü', 'sekrit b'])
+    await refuses({ ADMIN_TOKEN: token }, words)
+  const folder = mkdtempSync(join(tmpdir(), 'tributary-server-'))
+  t.after(() => rmSync(folder, { recursive: true }))
+  writeFileSync(join(folder, 'admin-token'), 'sekrit-a\nsekrit-b\n')
+  await refuses({ ADMIN_TOKEN: '', DATA_DIR: folder }, words)
+  const server = await find({ ADMIN_PORT: '6000' })
+  await assert.rejects(
+    callServer(server, { method: 'GET', path: '/admin', body: null }),
+    /^Refusal: http:\S+:6000 has a port that no client of the web may ask, .* another ADMIN_PORT$/,
+  )
+})
+
 /** Asks what listens on a free port of this machine. */
 async function askListener(t: TestContext, server: Server, scheme: 'http' | 'https') {
   server.listen(0, '127.0.0.1')

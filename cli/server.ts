@@ -63,7 +63,7 @@ export async function findServer(own: Environment, workingDirectory: string): Pr
   const read = (name: string) => environment[name]?.trim() || undefined
   const url = readUrl(read)
   const token = read('ADMIN_TOKEN')
-  if (token !== undefined) return { url, token }
+  if (token !== undefined) return { url, token: demandToken(token, 'ADMIN_TOKEN') }
   const dataDir = read('DATA_DIR')
   // The server's default is `./data`, and it is usually started in the clone.
   const folders =
@@ -78,12 +78,18 @@ export async function findServer(own: Environment, workingDirectory: string): Pr
   const files = [...new Set(folders)].map((folder) => join(folder, 'admin-token'))
   for (const file of files) {
     const text = await readIfThere(file)
-    if (text !== null) return { url, token: text }
+    if (text !== null) return { url, token: demandToken(text, file) }
   }
   throw refusal('There is no admin token here; start the server first, or set ADMIN_TOKEN', [
     `looked for ${files.join(' and ')}`,
     'DATA_DIR names the data directory of the server; ADMIN_URL and ADMIN_TOKEN choose another server',
   ])
+}
+
+/** As the service takes it; a header can hold nothing else. @throws Refusal */
+function demandToken(text: string, place: string): string {
+  if (/^[\x21-\x7e]+$/.test(text)) return text
+  throw refusal(`${place} is no admin token: it has blanks, line ends or other characters of none`)
 }
 
 /**
@@ -106,15 +112,20 @@ function readUrl(read: (name: string) => string | undefined): string {
   const [host, port] = [read('ADMIN_HOST') ?? '127.0.0.1', read('ADMIN_PORT') ?? '3001']
   const isPort = /^\d{1,5}$/.test(port) && Number(port) <= 65_535
   if (given === undefined && !isPort)
-    throw refusal(`ADMIN_PORT should be a whole number from 0 to 65535, not "${port}"`)
+    throw refusal(`ADMIN_PORT should be a whole number from 0 to 65535, not ${show(port)}`)
   const text = given ?? (readHost(host) === undefined ? '' : toLocalUrl(host, port))
   const url = URL.canParse(text) ? new URL(text) : null
+  if (url !== null && url.username + url.password !== '')
+    throw refusal('ADMIN_URL should have no user and no password: the admin token alone is sent')
   if (url !== null && ['http:', 'https:'].includes(url.protocol))
     return url.href.replace(/[/]+$/, '')
   throw given === undefined
-    ? refusal(`ADMIN_HOST should be a host name or an IP address, not "${host}"`)
-    : refusal(`ADMIN_URL should be an http or https URL, not "${given}"`)
+    ? refusal(`ADMIN_HOST should be a host name or an IP address, not ${show(host)}`)
+    : refusal(`ADMIN_URL should be an http or https URL, not ${show(given)}`)
 }
+
+/** What has an `@` may hold a password. */
+const show = (text: string) => (text.includes('@') ? 'a value that is not shown here' : `"${text}"`)
 
 async function readIfThere(file: string): Promise<string | null> {
   try {
@@ -173,6 +184,10 @@ export function toAnswer(raw: RawAnswer): unknown {
 const whichListener =
   'ADMIN_URL must be the admin listener (ADMIN_HOST, ADMIN_PORT), not the public one'
 
+/** The list of the Fetch standard, which the runtime keeps. */
+const blockedPort =
+  'port that no client of the web may ask, since another protocol has it; choose another ADMIN_PORT'
+
 const whenPlain =
   'The admin listener speaks plain HTTP: begin ADMIN_URL with http://, unless a proxy before it speaks TLS'
 
@@ -220,6 +235,7 @@ function toUnanswered(url: string, error: unknown): Refusal {
       error,
     )
   }
+  if (cause?.message === 'bad port') return refusal(`${url} has a ${blockedPort}`, [], error)
   return refusal(`No server answers at ${url}; start it, or set ADMIN_URL`, [], error)
 }
 

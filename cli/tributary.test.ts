@@ -245,12 +245,12 @@ test('exit 1: a wrong token, no server, a server that is something else: one cle
   assert.equal(wrong.code, 1)
   assert.match(wrong.err, /^tributary: The admin token is wrong.*\(invalid_token\)\n$/)
   const away = await runCommand(['users', 'list'], {
-    environment: { ...environment, ADMIN_URL: 'http://127.0.0.1:1' },
+    environment: { ...environment, ADMIN_URL: 'http://127.0.0.1:2' },
   })
   assert.deepEqual(away, {
     code: 1,
     out: '',
-    err: 'tributary: No server answers at http://127.0.0.1:1; start it, or set ADMIN_URL\n',
+    err: 'tributary: No server answers at http://127.0.0.1:2; start it, or set ADMIN_URL\n',
   })
   const other = createServer((_request, response) => response.end('<html>hello</html>'))
   await new Promise<void>((resolve) => other.listen(0, '127.0.0.1', resolve))

@@ -266,7 +266,7 @@ test('wrong input is one line before anything is made: address, zone, sandbox mo
     [['--email', email, 'more'], {}, 2, /^tributary: it takes no argument without a flag/],
     [
       ['--email', email],
-      { ADMIN_URL: 'http://127.0.0.1:1', ADMIN_TOKEN: 'x' },
+      { ADMIN_URL: 'http://127.0.0.1:2', ADMIN_TOKEN: 'x' },
       1,
       /^tributary: No server answers at/,
     ],
