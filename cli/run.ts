@@ -11,7 +11,7 @@ import { mcpDoctor } from './commands.ts'
 import { isBroken, renderDiagnosis } from './diagnosis.ts'
 import { type Invocation, parseInvocation, toFlagWords, UsageError } from './invocation.ts'
 import { examineMcp, type McpDoctorStart } from './mcp-doctor.ts'
-import type { Output } from './output.ts'
+import type { Output, OutputError } from './output.ts'
 import { toPrintable } from './printable.ts'
 import { readSecrets, type SecretInput } from './read-secrets.ts'
 import { render } from './render.ts'
@@ -117,7 +117,17 @@ async function callAndShow(
   })
   // A call without an answer (204) still prints a document, because scripts parse the output.
   terminal.out(json ? `${JSON.stringify(answer ?? {})}\n` : render(command.show, answer))
+  const loss = terminal.loss()
+  if (loss !== null && command.method !== 'GET') throw toLost(loss, answer)
   return command.show.kind === 'diagnosis' && isBroken(answer) ? 1 : 0
+}
+
+/** The change was made: what it answered may be a key or a secret that is shown only once. */
+function toLost(loss: OutputError, answer: unknown): Refusal {
+  const { id } = (answer ?? {}) as { readonly id?: unknown }
+  const made = typeof id === 'string' ? `what was made or changed has the id ${id}; ` : ''
+  const detail = `The server has done it: ${made}a secret that was to be shown once is lost, so revoke or remove what has it`
+  return new Refusal({ error: { message: loss.message, details: [detail] } }, { cause: loss })
 }
 
 async function readFields(

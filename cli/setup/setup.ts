@@ -15,6 +15,7 @@ import {
 } from '#settings/environment-file.ts'
 import { readSecretFiles } from '#settings/secret-files.ts'
 import { readStartInfo } from '#src/config.ts'
+import type { Output } from '../output.ts'
 import { type LineReader, makeLineReader, type SecretInput, tooMany } from '../read-secrets.ts'
 import { Refusal } from '../server.ts'
 import { askAgain, stoppedHalfway, type ValueSource } from './ask-again.ts'
@@ -39,6 +40,7 @@ export interface SetupTerminal {
   /** Questions can be seen. */
   readonly isErrTerminal?: boolean
   readonly out: (text: string) => void
+  readonly loss: Output['loss']
   readonly err: (text: string) => void
   /** Resolves when the command is asked to end. */
   readonly untilStopped: () => Promise<void>
@@ -54,6 +56,12 @@ export async function setUp(start: SetupStart, terminal: SetupTerminal): Promise
   terminal.out(
     start.json ? `${JSON.stringify({ user, key, connections })}\n` : describeOutcome(outcome),
   )
+  const loss = terminal.loss()
+  if (loss !== null && key !== null) {
+    const lost = `The API key was made and is lost: while the service runs, find it with \`tributary keys list ${user.email}\`, revoke it, and make another with \`tributary keys create ${user.email}\``
+    const details = [lost, ...failures]
+    throw new Refusal({ error: { message: loss.message, details } }, { cause: loss })
+  }
   if (failures.length === 0) return 0
   const [first = ''] = failures
   throw new Refusal({

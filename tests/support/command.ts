@@ -10,7 +10,7 @@ export interface Ended {
 }
 
 export interface CommandOptions
-  extends Partial<Pick<Terminal, 'environment' | 'workingDirectory' | 'untilStopped'>> {
+  extends Partial<Pick<Terminal, 'environment' | 'workingDirectory' | 'untilStopped' | 'loss'>> {
   /** What a pipe sends. */
   readonly input?: string
   /** What a person types; absent: there is no terminal. */
@@ -24,7 +24,7 @@ export async function runCommand(
   options: CommandOptions = {},
 ): Promise<Ended> {
   const { environment = {}, workingDirectory = '.', untilStopped = never, input = '' } = options
-  const { typed } = options
+  const { typed, loss = () => null } = options
   const output = { out: '', err: '' }
   const code = await run(args, {
     environment,
@@ -42,7 +42,7 @@ export async function runCommand(
     },
     untilStopped,
     untilUnread: never,
-    loss: () => null,
+    loss,
   })
   return { code, ...output }
 }
