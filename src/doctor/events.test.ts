@@ -5,6 +5,7 @@
 import assert from 'node:assert/strict'
 import { chmodSync } from 'node:fs'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import type { Adapters } from '#providers/port.ts'
 import type { Store } from '#store/ports/store.ts'
@@ -150,6 +151,41 @@ test('paused and disabled endpoints are named with their owner and what to do, e
   }
   const many = await look(check)
   assert.deepEqual([many.length, many.at(-1)?.name], [22, 'endpoints:more'])
+})
+
+test('endpoints whose URL or secret cannot be decrypted are named once with their owner and what helps', async (t) => {
+  const place = makeMigratedPlace()
+  const store = await openSqliteStore(t, place)
+  const user = await addUser(store)
+  const damage = async (column: string) => {
+    const { id } = await addEndpoint(store, user.id)
+    const db = new DatabaseSync(join(place.dataDir, 'tributary.db'))
+    db.prepare(`update webhook_endpoints set ${column} = zeroblob(64) where id = ?`).run(id)
+    db.close()
+    return id
+  }
+  const [url, secret] = [await damage('sealed_url'), await damage('secret')]
+  await store.endpoints.setHealth(url, paused)
+  const [, ...findings] = await look(checkEndpoints(store))
+  const said = findings.map(({ name, status, message, action }) => [name, status, message, action])
+  const who = `nothing can be sent to the endpoint of ${user.email}`
+  assert.deepEqual(
+    said.sort(),
+    [
+      [
+        `endpoint:${url}`,
+        'error',
+        `${who}: its URL cannot be decrypted`,
+        `Remove it with \`tributary webhooks remove ${url}\`; ${user.email} creates it again`,
+      ],
+      [
+        `endpoint:${secret}`,
+        'error',
+        `${who}: its secret cannot be decrypted`,
+        `Give it a new one with \`tributary webhooks rotate ${secret}\`, for ${user.email}`,
+      ],
+    ].sort(),
+  )
 })
 
 test('R34b: an endpoint without a ledger is an error, a ledger without an endpoint a warning', async (t) => {

@@ -3,7 +3,7 @@
  * endpoints (reading R34b), and the place of the event keys, which must be private and writable.
  */
 import { StoreUnavailableError } from '#store/failure.ts'
-import type { TroubledEndpoint } from '#store/ports/inspector.ts'
+import type { DamagedEndpoint, TroubledEndpoint } from '#store/ports/inspector.ts'
 import type { Store } from '#store/ports/store.ts'
 import { type Check, type Finding, fault, ok, warning } from './finding.ts'
 
@@ -11,11 +11,18 @@ type Options = Pick<Store, 'inspector' | 'endpoints'>
 
 /** Listed individually; further ones are only counted. */
 const maxNamed = 20
+/** Opened one by one, as logins are. */
+const maxExamined = 1000
 
 export function checkEndpoints({ inspector, endpoints }: Options): Check {
   return async () => {
     const counts = await endpoints.countByHealth()
-    const troubled = await inspector.listTroubledEndpoints(maxNamed + 1)
+    const damaged = await inspector.listDamagedEndpoints(maxExamined)
+    const failing = await inspector.listTroubledEndpoints(maxNamed + 1)
+    const troubled = [
+      ...damaged.map(describeDamaged),
+      ...failing.filter(({ id }) => damaged.every((one) => one.id !== id)).map(describe),
+    ]
     const set = Object.entries(counts).filter(([, count]) => count > 0)
     const message =
       set.length === 0
@@ -34,10 +41,21 @@ export function checkEndpoints({ inspector, endpoints }: Options): Check {
           ]
     return [
       warning('endpoints', message, 'The findings below say what each of them needs'),
-      ...troubled.slice(0, maxNamed).map(describe),
+      ...troubled.slice(0, maxNamed),
       ...more,
     ]
   }
+}
+
+function describeDamaged({ id, email, part }: DamagedEndpoint): Finding {
+  const isUrl = part === 'url'
+  return fault(
+    `endpoint:${id}`,
+    `nothing can be sent to the endpoint of ${email}: its ${isUrl ? 'URL' : 'secret'} cannot be decrypted`,
+    isUrl
+      ? `Remove it with \`tributary webhooks remove ${id}\`; ${email} creates it again`
+      : `Give it a new one with \`tributary webhooks rotate ${id}\`, for ${email}`,
+  )
 }
 
 function describe({ id, email, health, failingSince, disabledReason }: TroubledEndpoint): Finding {

@@ -10,7 +10,7 @@ import { hourMs } from '#kernel/time.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
 import type { StoreRows } from '#store/ports/store.ts'
 import { RotateInput } from './endpoint-input.ts'
-import { type EndpointOptions, findOwnEndpoint } from './endpoint-options.ts'
+import { type EndpointOptions, findOwnEndpoint, refuseDamaged } from './endpoint-options.ts'
 import { wellAgain } from './health.ts'
 import { endLedgerIfUnused } from './own-ledger.ts'
 import { mintSecret } from './sign.ts'
@@ -37,14 +37,14 @@ export function makeRotateEndpoint(options: EndpointOptions): RotateEndpoint {
     const { overlapHours } = parseInput(RotateInput, raw)
     const secret = mintSecret()
     const at = options.clock.now()
-    const previousUntil = overlapHours === 0 ? null : at + overlapHours * hourMs
-    const row = await options.store.transact(async (tx) => {
-      const found = await findOwnEndpoint(tx, by, id)
-      await tx.endpoints.rotate(id, secret, previousUntil)
-      await note(tx, { by, at, action: 'webhooks.rotate', row: found })
-      return found
+    const until = overlapHours === 0 ? null : at + overlapHours * hourMs
+    return options.store.transact(async (tx) => {
+      const row = await findOwnEndpoint(tx, by, id)
+      refuseDamaged(row)
+      const previousUntil = await tx.endpoints.rotate(id, secret, until)
+      await note(tx, { by, at, action: 'webhooks.rotate', row })
+      return { row, secret, previousUntil }
     })
-    return { row, secret, previousUntil }
   }
 }
 

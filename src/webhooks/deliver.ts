@@ -75,12 +75,17 @@ export function makeDeliver(given: DeliverOptions) {
   }
 }
 
-/** @throws Error that says what to do where the secrets cannot be decrypted. */
+/** @throws Error that says what to do where the URL or the secrets cannot be decrypted. */
 function toClaim(claimed: ClaimedEndpoint, lost: AbortSignal): Claim {
   const { secrets, endpoint } = claimed
+  const { id, url } = endpoint
+  if (url === '')
+    throw new Error(
+      `the URL of webhook endpoint ${id} cannot be decrypted: remove the endpoint with \`tributary webhooks remove ${id}\` and create it again`,
+    )
   if (secrets === null)
     throw new Error(
-      `the secret of webhook endpoint ${endpoint.id} cannot be decrypted: give it a new one with \`tributary webhooks rotate ${endpoint.id}\``,
+      `the secret of webhook endpoint ${id} cannot be decrypted: give it a new one with \`tributary webhooks rotate ${id}\``,
     )
   return { ...claimed, secrets, lost }
 }

@@ -25,6 +25,14 @@ export async function findOwnEndpoint(
   return row
 }
 
+/** @throws ApiError `invalid_params` for an endpoint whose URL cannot be decrypted. */
+export function refuseDamaged({ id, url }: EndpointRow): void {
+  if (url !== '') return
+  throw apiError('invalid_params', {
+    message: `The URL of this endpoint cannot be decrypted, so nothing can be sent to it; remove it with \`tributary webhooks remove ${id}\` and create it again`,
+  })
+}
+
 /** @throws ApiError `delivery_not_found`, also for another user's delivery. */
 export async function findOwnDelivery(
   { deliveries }: Pick<StoreRows, 'deliveries'>,

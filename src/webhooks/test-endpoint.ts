@@ -19,7 +19,7 @@ import type { DeliveryRow } from '#store/ports/deliveries.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
 import type { NewEvent } from '#store/ports/events.ts'
 import { makeConnectionEvent } from './connection-envelope.ts'
-import { type EndpointOptions, findOwnEndpoint } from './endpoint-options.ts'
+import { type EndpointOptions, findOwnEndpoint, refuseDamaged } from './endpoint-options.ts'
 import { makeEvents } from './envelope.ts'
 
 /** Longer than the 15 s of an attempt. */
@@ -30,7 +30,7 @@ const newest = 100
 
 /**
  * The delivery, with its first attempt if one was made within 20 s.
- * @throws ApiError `webhook_not_found`, `webhook_disabled`.
+ * @throws ApiError `webhook_not_found`, `webhook_disabled`, `invalid_params`.
  */
 export type TestEndpoint = (by: By, id: EndpointId) => Promise<DeliveryRow>
 
@@ -39,6 +39,7 @@ export function makeTestEndpoint(options: EndpointOptions): TestEndpoint {
   return async (by, id) => {
     const endpoint = await findOwnEndpoint(store, by, id)
     if (endpoint.health === 'disabled') throw apiError('webhook_disabled')
+    refuseDamaged(endpoint)
     const { userId } = endpoint
     const at = clock.now()
     const events = makeTestEvents(endpoint, at)

@@ -47,7 +47,7 @@ export function makeInspector(engine: Engine, sealer: Sealer): StoreInspector {
     listFailing: (query) => listFailing(db, query),
     listDamaged: () => listDamaged(engine),
     listUsedLogins: (limit) => listUsedLogins(db, limit),
-    ...inspectRiver(engine),
+    ...inspectRiver(engine, sealer),
   }
 }
 

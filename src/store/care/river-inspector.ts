@@ -7,17 +7,21 @@ import { Provider } from '#contract/resources.ts'
 import { type EventId, newId } from '#kernel/ids.ts'
 import type { Engine } from '../engine/engine.ts'
 import { type Db, isAfter, isBefore } from '../engine/tables.ts'
+import { endpointColumns, openEndpoint, secretColumns } from '../events/endpoint-rows.ts'
 import type {
+  DamagedEndpoint,
   KeyPlace,
   StoreInspector,
   StuckBounds,
   StuckLease,
   TroubledEndpoint,
 } from '../ports/inspector.ts'
+import type { Sealer } from '../seal.ts'
 
 type RiverInspector = Pick<
   StoreInspector,
   | 'listTroubledEndpoints'
+  | 'listDamagedEndpoints'
   | 'listStuckLeases'
   | 'countLedgerMismatches'
   | 'findProviderRuns'
@@ -27,10 +31,11 @@ type RiverInspector = Pick<
 /** Bounds the search for a run that a webhook asked for. */
 const newestRuns = 20_000
 
-export function inspectRiver(engine: Engine): RiverInspector {
+export function inspectRiver(engine: Engine, sealer: Sealer): RiverInspector {
   const { db } = engine
   return {
     listTroubledEndpoints: (limit) => listTroubledEndpoints(db, limit),
+    listDamagedEndpoints: (limit) => listDamagedEndpoints(db, sealer, limit),
     listStuckLeases: async (bounds) => [
       ...(await listStuckSyncs(db, bounds)),
       ...(await listStuckEndpoints(db, bounds)),
@@ -67,6 +72,31 @@ function listTroubledEndpoints(db: Db, limit: number): Promise<readonly Troubled
     .orderBy('webhook_endpoints.id')
     .limit(limit)
     .execute()
+}
+
+async function listDamagedEndpoints(
+  db: Db,
+  sealer: Sealer,
+  limit: number,
+): Promise<readonly DamagedEndpoint[]> {
+  const rows = await db
+    .selectFrom('webhook_endpoints')
+    // Under other names, since both tables have some of the same columns.
+    .innerJoin(
+      (query) => query.selectFrom('users').select(['id as owner', 'email']).as('owners'),
+      (join) => join.onRef('owners.owner', '=', 'webhook_endpoints.user_id'),
+    )
+    .select([...endpointColumns, ...secretColumns])
+    .select('email')
+    .where('health', '<>', 'disabled')
+    .orderBy('id')
+    .limit(limit)
+    .execute()
+  return rows.flatMap((row) => {
+    const { url, secrets } = openEndpoint(sealer, row)
+    const { id, email } = row
+    return secrets === null ? [{ id, email, part: url === '' ? 'url' : 'secret' }] : []
+  })
 }
 
 async function listStuckSyncs(db: Db, bounds: StuckBounds): Promise<readonly StuckLease[]> {

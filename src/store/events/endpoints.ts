@@ -97,7 +97,7 @@ function makeChanges({
           .select(secretColumns)
           .where('id', '=', id)
           .executeTakeFirst()
-        if (row === undefined) return
+        if (row === undefined) return null
         // The row names one key for all that is sealed in it.
         const { url } = toEndpointRow(sealer, row)
         const previous =
@@ -121,6 +121,7 @@ function makeChanges({
             .execute()
           if ((await refreshDue(tx, id)) !== null) woke('delivery')
         }
+        return previous?.until ?? null
       }),
     setHealth: (id, change) =>
       write(async (tx, _touched, woke) => {
@@ -170,5 +171,6 @@ function keepCurrent(
   id: EndpointId,
   { row, until }: { readonly row: Parameters<typeof openSecrets>[2]; readonly until: number },
 ): { readonly secret: string; readonly until: number } | null {
-  return openOrNull(() => ({ secret: openSecrets(sealer, id, row).current, until }))
+  const current = { ...row, previousSecret: null }
+  return openOrNull(() => ({ secret: openSecrets(sealer, id, current).current, until }))
 }

@@ -65,9 +65,10 @@ export interface EndpointStore {
   readSecrets(id: EndpointId): Promise<EndpointSecrets | null>
   /**
    * The previous secret is also used for signatures until `previousUntil`; null: it stops at once. Then the
-   * endpoint's lease ends too, because its holder would continue to sign with the previous secret.
+   * endpoint's lease ends too, because its holder would continue to sign with the previous secret. Returns
+   * until when it is used; null also where it cannot be decrypted.
    */
-  rotate(id: EndpointId, secret: string, previousUntil: Millis | null): Promise<void>
+  rotate(id: EndpointId, secret: string, previousUntil: Millis | null): Promise<Millis | null>
   /**
    * When an endpoint is disabled its pending deliveries become `missed`; when it becomes healthy they wait
    * only until due. The lease stays: its holder gets the change with the next `record`.

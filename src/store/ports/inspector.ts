@@ -80,6 +80,13 @@ export interface TroubledEndpoint {
   readonly disabledReason: Exclude<DisabledReason, 'owner'> | null
 }
 
+/** An endpoint that nothing can be sent to, since this part of its row cannot be decrypted. */
+export interface DamagedEndpoint {
+  readonly id: EndpointId
+  readonly email: string
+  readonly part: 'url' | 'secret'
+}
+
 /** A lease that no process would hold so long. */
 export type StuckLease =
   | {
@@ -156,6 +163,8 @@ export interface StoreInspector {
   listUsedLogins(limit: number): Promise<readonly UsedLogin[]>
   /** Paused endpoints and those that were not disabled by their owner, by age; at most `limit`. */
   listTroubledEndpoints(limit: number): Promise<readonly TroubledEndpoint[]>
+  /** Opens the first `limit` endpoints that are not disabled. */
+  listDamagedEndpoints(limit: number): Promise<readonly DamagedEndpoint[]>
   listStuckLeases(bounds: StuckBounds): Promise<readonly StuckLease[]>
   /**
    * Users whose ledger and endpoints do not match (reading R34b): `withoutLedger` have an endpoint, and syncs

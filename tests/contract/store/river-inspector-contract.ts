@@ -70,6 +70,7 @@ export function testRiverInspector(makePlace: () => Promise<Place>): void {
         },
       ])
       assert.deepEqual(await store.inspector.listTroubledEndpoints(2), listed.slice(0, 2))
+      assert.deepEqual(await store.inspector.listDamagedEndpoints(10), [])
     }),
   )
 

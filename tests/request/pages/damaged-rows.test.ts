@@ -107,6 +107,28 @@ test('a delivery whose payload cannot be decrypted is shown and says so', async 
   assert.match(page.text, /It cannot be decrypted\./)
 })
 
+test('the page of an endpoint whose address cannot be decrypted says what helps and offers nothing that does not', async () => {
+  const { person, jar, endpoint } = await settle()
+  const path = `/webhooks/${endpoint}`
+  damage('update webhook_endpoints set sealed_url = zeroblob(64) where user_id = ?', person)
+  const { text, hidden } = await jar.get(path)
+  assert.match(text, /remove it and add it again/)
+  assert.doesNotMatch(text, /\/(?:rotate|test)"/)
+  const refused = await jar.post(`${path}/rotate`, { ...hidden, decision: 'confirm' })
+  assert.equal(refused.status, 400)
+  await jar.post(`${path}/remove`, { ...hidden, decision: 'confirm' })
+  assert.deepEqual(await world.service.app.store.endpoints.list(person.id), [])
+})
+
+test('a secret that cannot be decrypted is replaced, and the page does not claim that it still signs', async () => {
+  const { person, jar, endpoint } = await settle()
+  const path = `/webhooks/${endpoint}`
+  damage('update webhook_endpoints set secret = zeroblob(64) where user_id = ?', person)
+  const { hidden } = await jar.get(path)
+  const answer = await jar.post(`${path}/rotate`, { ...hidden, decision: 'confirm' })
+  assert.equal(answer.location, `${path}?done=replaced`)
+})
+
 test('an agent whose facts cannot be decrypted is listed and can be disconnected', async () => {
   const { person, jar } = await settle()
   damage(damages['what the list of agents shows'] ?? '', person)

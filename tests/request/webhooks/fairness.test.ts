@@ -116,7 +116,8 @@ test('a stored secret that cannot be decrypted stops only its own endpoint, unti
   await until('the failure is reported', () =>
     stage.failures.some((error) => String(error).includes(`webhooks rotate ${damaged.id}`)),
   )
-  await stage.webhooks.rotateEndpoint(byOperator, damaged.id, {})
+  const { previousUntil } = await stage.webhooks.rotateEndpoint(byOperator, damaged.id, {})
+  assert.equal(previousUntil, null)
   stage.pass(60_000)
   await until('the mended one has its event', async () => {
     const [delivery] = await stage.deliveries(damaged.id)
@@ -145,4 +146,22 @@ test('an endpoint that nothing can be sent to rests until its lease ends, althou
   assert.equal(stage.failures.length, 2)
   await stage.webhooks.rotateEndpoint(byOperator, id, {})
   await until('the test is sent at once', () => receiver.received.length === 1)
+})
+
+test('a stored URL that cannot be decrypted is named as such: a new secret does not mend it, and is refused as a test is', async (t) => {
+  const place = makeMigratedPlace()
+  const stage = await openStage(t, { place })
+  const { id } = await stage.addEndpoint((await stage.receive()).url)
+  const db = new DatabaseSync(join(place.dataDir, 'tributary.db'))
+  db.prepare('update webhook_endpoints set sealed_url = zeroblob(64) where id = ?').run(id)
+  db.close()
+  await stage.emit()
+  await until('the failure is reported', () => stage.failures.length > 0)
+  const remedy = new RegExp(
+    `the URL of .* cannot be decrypted.*webhooks remove ${id}. and create`,
+    'i',
+  )
+  assert.match(String(stage.failures[0]), remedy)
+  await assert.rejects(stage.webhooks.rotateEndpoint(byOperator, id, {}), remedy)
+  await assert.rejects(stage.webhooks.testEndpoint(byOperator, id), remedy)
 })

@@ -14,6 +14,8 @@ import { type ReceiverExample, renderReceivers } from './receivers.ts'
 export const endpointDone = {
   created: 'The endpoint is added.',
   rotated: 'The secret is replaced. For 24 hours events are signed with the former one too.',
+  replaced:
+    'The secret is replaced. The former one cannot be decrypted any more and signs nothing.',
   enabled: 'The endpoint is enabled. Waiting events are sent at once.',
   disabled: 'The endpoint is disabled. Nothing is sent until you enable it.',
   tested: 'A test event was made.',
@@ -97,6 +99,7 @@ function renderSecret(secret: string): Html {
 
 function renderActions({ endpoint, formToken }: EndpointPageOptions): Html {
   const isDisabled = endpoint.health === 'disabled'
+  const isDamaged = endpoint.url === ''
   const post = (verb: string, text: string) =>
     html`<form method="post" action="/webhooks/${endpoint.id}/${verb}">${hidden('token', formToken)}<button type="submit" class="outline secondary">${text}</button></form>`
   const ask = (verb: string, text: string) =>
@@ -104,9 +107,9 @@ function renderActions({ endpoint, formToken }: EndpointPageOptions): Html {
       look: verb === 'remove' ? 'outline danger' : 'outline secondary',
     })
   return html`<div class="actions">
-${!isDisabled && post('test', 'Send a test event')}
+${!isDisabled && !isDamaged && post('test', 'Send a test event')}
 ${isDisabled ? post('enable', 'Enable') : post('disable', 'Disable')}
-${ask('rotate', 'Replace the secret')}
+${!isDamaged && ask('rotate', 'Replace the secret')}
 ${ask('remove', 'Remove')}
 </div>`
 }

@@ -15,9 +15,14 @@ const disabledSentences: Readonly<Record<NonNullable<EndpointRow['disabledReason
 
 /** @param isUntried nothing was sent to it yet. */
 export function describeHealth(
-  { health, disabledReason, failures }: EndpointRow,
+  { url, health, disabledReason, failures }: EndpointRow,
   isUntried = false,
 ): HealthWords {
+  if (url === '') {
+    const sentence =
+      'Its address cannot be decrypted, so nothing is sent: remove it and add it again.'
+    return { name: 'Damaged', sentence }
+  }
   switch (health) {
     case 'healthy':
       return isUntried

@@ -68,8 +68,8 @@ const columns: readonly TableColumn<EndpointRow>[] = [
 /** What needs somebody stands out, as on the overview. */
 function renderHealth(endpoint: EndpointRow): Html {
   const { name } = describeHealth(endpoint)
-  const { health, disabledReason } = endpoint
-  return health === 'healthy' || disabledReason === 'owner'
+  const { url, health, disabledReason } = endpoint
+  return url !== '' && (health === 'healthy' || disabledReason === 'owner')
     ? html`${name}`
     : html`<strong class="trouble">${name}</strong>`
 }

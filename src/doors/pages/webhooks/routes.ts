@@ -342,9 +342,10 @@ function addQuestions(scope: FastifyInstance, context: PagesContext): void {
     })
   }
   mount('rotate', true, async ({ reply, visit }, endpoint) => {
-    const { secret } = await context.webhooks.rotateEndpoint(toBy(visit), endpoint.id, {})
-    context.shownOnce.put(reply, visit.session, pathOf(endpoint), { id: endpoint.id, secret })
-    return `${pathOf(endpoint)}?done=rotated`
+    const { id } = endpoint
+    const { secret, previousUntil } = await context.webhooks.rotateEndpoint(toBy(visit), id, {})
+    context.shownOnce.put(reply, visit.session, pathOf(endpoint), { id, secret })
+    return `${pathOf(endpoint)}?done=${previousUntil === null ? 'replaced' : 'rotated'}`
   })
   mount('remove', false, async ({ visit }, endpoint) => {
     await context.webhooks.removeEndpoint(toBy(visit), endpoint.id)
