@@ -78,7 +78,10 @@ export function readConfig(
   const isConfigured = providerNames.some((name) => hasOwnCredentials(providers, name))
   const sandbox = values.SANDBOX ?? (!isConfigured && !given('DATABASE_URL'))
   const config = compose(values, { sandbox, providers, workingDirectory })
-  problems.push(...findMisplacedKeys((name) => readText(environment, name)))
+  // A variable that was refused already has its line.
+  const refused = new Set(problems.map((problem) => problem.split(':')[0]))
+  const readSound = (name: string) => (refused.has(name) ? '' : readText(environment, name))
+  problems.push(...findMisplacedKeys(readSound))
   problems.push(...findContradictions(config, given), ...findUnknownZone(own))
   const named = nameByFile(files, problems)
   if (named.length > 0) throw new ConfigError(named, file?.path)

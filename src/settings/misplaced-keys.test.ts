@@ -66,6 +66,18 @@ test('a key in quotes is named as that: whoever passes variables on may not take
   )
 })
 
+test('a variable has one line, also where its value has two faults', () => {
+  const fiskil = { FISKIL_CLIENT_ID: 'x', FISKIL_CLIENT_SECRET: 's' }
+  for (const [name, value] of [
+    ['FISKIL_WEBHOOK_SECRET', '"sekrit"'],
+    ['FISKIL_CLIENT_SECRET', 'http://sekrit-ü'],
+  ] as const) {
+    const [problem = '', ...more] = problemsOf({ ...fiskil, [name]: value })
+    assert.ok(problem.startsWith(`${name}: got a value `), problem)
+    assert.deepEqual(more, [])
+  }
+})
+
 test('the right keys pass', () => {
   assert.deepEqual(problemsOf({ AKAHU_APP_TOKEN: 'app_token_1', AKAHU_APP_SECRET: 's' }), [])
   assert.deepEqual(problemsOf(snaptrade), [])

@@ -56,7 +56,7 @@ export async function checkIdentity(
     // The proof covers the oldest key only; rows sealed later may need another.
     if (lacked !== null) throw new SealError(`rows need the key ${lacked}`)
   } catch (cause) {
-    if (cause instanceof SealError) throw wrongKey(keysIn, cause)
+    if (cause instanceof SealError) throw wrongKey(keysIn, mode, cause)
     throw cause
   }
 }
@@ -85,10 +85,14 @@ function checkProof(sealer: Sealer, check: string): void {
   sealer.open(purpose, aad, Buffer.from(check, 'base64'), null)
 }
 
-function wrongKey(keysIn: string, cause: SealError): StoreOpenError {
+function wrongKey(keysIn: string, mode: StoreMode, cause: SealError): StoreOpenError {
+  const otherwise =
+    mode === 'sandbox'
+      ? ', or remove this store (the embedded one is DATA_DIR/sandbox), which holds only made-up data'
+      : '. A new key opens nothing'
   return new StoreOpenError(
     'wrong_key',
-    `${keysIn} does not hold every key that this store was sealed with: put the missing one back into it from your copy. A new key opens nothing`,
+    `${keysIn} does not hold every key that this store was sealed with: put the missing one back into it from your copy${otherwise}`,
     { cause },
   )
 }

@@ -133,13 +133,14 @@ export function testOpening(makePlace: () => Promise<Place>): void {
   for (const mode of ['live', 'sandbox'] as const)
     for (const encryptionKeysIn of ['ENCRYPTION_KEY', '/data/secrets/encryption-key'])
       test(
-        `another key is refused in ${mode} mode by what holds it (${encryptionKeysIn}), and the store stays as it was`,
+        `another key is refused in ${mode} mode by what holds it (${encryptionKeysIn}), only made-up data may go, and the store stays as it was`,
         inPlace(async (place) => {
           await (await place.open({ mode, encryptionKeys: [keyA] })).close()
           const as = { mode, encryptionKeys: [keyB], encryptionKeysIn }
           const { message } = await refused(place, 'wrong_key', as)
           assert.ok(message.startsWith(`${encryptionKeysIn} does not hold every key`), message)
           assert.match(message, /put the missing one back/)
+          assert.equal(/remove this store .* made-up data$/.test(message), mode === 'sandbox')
           await (await place.open({ mode, encryptionKeys: [keyA] })).close()
         }),
       )
