@@ -196,7 +196,7 @@ function openSignIns(
       passwords,
       sealer,
       signInLimit: config.limits.signin,
-      onDamaged: (error) => options.reports.backgroundFailure('sign-in', error),
+      onDamaged: options.reports.damagedProof,
       secrets,
       signUp,
       origins,

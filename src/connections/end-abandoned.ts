@@ -48,7 +48,8 @@ function end(options: ActionOptions, ref: LoginRef, stop: AbortSignal): Promise<
 
 /**
  * Ends a login that is marked, at its provider too where that was not done (`isEnded`), and deletes it unless
- * a return brought it meanwhile. False when the provider could not be asked: the next sweep asks it again.
+ * a connection or an open link uses it. False when the provider could not be asked: the next sweep asks it
+ * again.
  */
 export async function endMarked(
   options: ActionOptions,

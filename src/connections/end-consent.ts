@@ -9,10 +9,9 @@ import type { RevokeOptions } from '#providers/credentials.ts'
 import { UpstreamError, type UpstreamFailure } from '#providers/failure.ts'
 import type { Linking } from '#providers/linking.ts'
 import type { ConnectionRef, DiscoveredConnection } from '#providers/port.ts'
+import { openLogin } from '#store/open-login.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { LoginRow } from '#store/ports/logins.ts'
-import type { Store } from '#store/ports/store.ts'
-import { SealError } from '#store/seal.ts'
 import { type AskOptions, askProvider, limitTime, toLogin } from './ask-provider.ts'
 import { findLinkingLogins, isLeft } from './linking-login.ts'
 import type { ActionOptions } from './options.ts'
@@ -144,14 +143,5 @@ async function revoke(
     if (!(error instanceof UpstreamError)) throw error
     const { kind, detail } = error.failure
     return kind === 'consent_lost' ? { kind: 'ended' } : { kind: 'pending', failure: kind, detail }
-  }
-}
-
-async function openLogin(store: Store, id: LoginId): Promise<LoginRow | 'damaged' | null> {
-  try {
-    return await store.logins.get(id)
-  } catch (error) {
-    if (error instanceof SealError) return 'damaged'
-    throw error
   }
 }

@@ -41,6 +41,8 @@ export interface Reports {
   simplefin(record: SimplefinRecord): void
   breakerOpen(target: GuardTarget): void
   balanceFailure(error: unknown): void
+  /** Somebody could not prove who they are, because what is stored of it cannot be read. */
+  damagedProof(error: Error): void
   backgroundFailure(task: string, error: unknown, requestId?: string): void
 }
 
@@ -109,6 +111,10 @@ export function makeReports(log: Log, metrics: Metrics, tracing: Tracing): Repor
       reportSimplefin(log, metrics, record)
     },
     balanceFailure: (error) => log.warn({ err: error }, 'balances could not be read'),
+    damagedProof(error) {
+      metrics.backgroundFailed('damaged-proof')
+      log.error({ err: error }, 'a stored password or second factor cannot be read')
+    },
     backgroundFailure,
   }
 }

@@ -30,7 +30,7 @@ export interface Passwords {
   check(password: string, stored: string | null, turn?: HashingTurn): Promise<boolean>
 }
 
-/** The stored text is no hash. */
+/** The stored text is no hash, or one that no installation makes. */
 export class DamagedHashError extends Error {
   override readonly name = 'DamagedHashError'
 }
@@ -98,14 +98,21 @@ function normal(password: string): string {
 }
 
 const phc =
-  /^\$argon2id\$v=19\$m=(\d{1,7}),t=(\d{1,3}),p=(\d{1,2})\$([A-Za-z0-9+/]+)\$([A-Za-z0-9+/]{43})$/
+  /^\$argon2id\$v=19\$m=(\d{1,6}),t=([1-9]),p=([1-9])\$([A-Za-z0-9+/]{22})\$([A-Za-z0-9+/]{43})$/
+/** In KiB, several times what is used here. */
+const mostMemory = 131_072
+/** Argon2 takes no less (RFC 9106 §3.1). */
+const leastMemoryPerLane = 8
 
 /** Null: it is damaged. */
 function parse(stored: string): typeof nobody | null {
   const [, memory, passes, parallelism, nonce, tag] = phc.exec(stored) ?? []
   if (nonce === undefined || tag === undefined) return null
+  const cost = { memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism) }
+  const least = leastMemoryPerLane * cost.parallelism
+  if (cost.memory < least || cost.memory > mostMemory) return null
   return {
-    cost: { memory: Number(memory), passes: Number(passes), parallelism: Number(parallelism) },
+    cost,
     nonce: Buffer.from(nonce, 'base64'),
     tag: Buffer.from(tag, 'base64'),
   }

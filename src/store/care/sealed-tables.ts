@@ -253,7 +253,7 @@ export async function findLacked(places: SealedStore, sealer: Sealer): Promise<s
   return null
 }
 
-/** As many rows with one damaged column, each changed to the same key, are not expected. */
+/** Ten rows damaged to the same key are not expected. */
 const rowsAsked = 10
 
 /** Whether a key of the column is not listed, and seals a value: one that none names is a damaged column. */

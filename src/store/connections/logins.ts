@@ -170,7 +170,16 @@ function makeHolds({ engine, write }: SealingOptions): Pick<LoginStore, Holds> {
     const row = await select().executeTakeFirst()
     if (row === undefined || (await lockUser(engine, tx, row.userId)) !== 'living') return null
     // As it is now that nobody else can change it.
-    return (await select().executeTakeFirst()) ?? null
+    const held = (await select().executeTakeFirst()) ?? null
+    if (held?.isEnding !== true) return held
+    const living = await tx
+      .selectFrom('connections')
+      .select('id')
+      .where('login_id', '=', id)
+      .where('status', '<>', 'deleting')
+      .limit(1)
+      .executeTakeFirst()
+    return { ...held, isEnding: living === undefined }
   }
   return {
     hold: (id) => write((tx) => hold(tx, id)),

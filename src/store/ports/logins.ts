@@ -24,7 +24,7 @@ export interface LoginRow {
 export type LoginRef = Omit<LoginRow, 'secret'>
 
 export interface HeldLogin extends LoginRef {
-  /** `startEnding` found that nothing uses it, and it was not saved since. */
+  /** `startEnding` marked it, and it was not saved since, nor is a connection of it shown. */
   readonly isEnding: boolean
 }
 
@@ -67,8 +67,9 @@ export interface LoginStore {
   /** Consents of the login came or went: its version grows, so that older lists are recognised. */
   noteConsents(id: LoginId): Promise<void>
   /**
-   * Marks a login that nothing uses, whose end at the provider is next; false: something does. A link that is
-   * stored under the lock of `hold` is seen here, or sees the mark. `but`: the connection that is removed.
+   * Marks a login that nothing but the connection `but` uses, which is being removed, and whose end at the
+   * provider is next; false: something does. A link that is stored under the lock of `hold` is seen here, or
+   * sees the mark.
    */
   startEnding(
     id: LoginId,

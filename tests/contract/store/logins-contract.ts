@@ -220,6 +220,17 @@ export function testLogins(store: StoreOf): void {
     assert.equal(await store().logins.startEnding(id, later), true)
   })
 
+  test('a mark of an end that failed counts for nothing once a connection of the login is shown', async () => {
+    const user = await addUser(store())
+    const login = await addLogin(store(), user.id)
+    const isEnding = async () => (await store().logins.hold(login.id))?.isEnding
+    assert.equal(await store().logins.startEnding(login.id, { now }), true)
+    const connection = await store().connections.save(newConnection(user.id, login.id))
+    assert.equal(await isEnding(), false)
+    await store().connections.setStatus(connection.id, 'deleting')
+    assert.equal(await isEnding(), true)
+  })
+
   test('a link that begins while the last two connections of a login are removed keeps it, or finds that it ends', async () => {
     for (let round = 0; round < 10; round += 1) await raceEnding(store(), store())
   })

@@ -73,11 +73,26 @@ test('401: a stored password that is none reads like a wrong one, and a mailed l
   await world.service.app.store.users.confirmEmail(person.id, world.service.clock.now())
   const { email } = person
   const wrong = await signIn(world.jar(), { email, password: 'another battery' })
-  damage("update users set password_hash = '$argon2id$v=19$' where id = ?", person)
-  const refused = await signIn(world.jar(), { email, password })
   const shown = ({ text }: typeof wrong) => text.replaceAll(/value="[^"]*"/g, '')
-  assert.deepEqual([refused.status, shown(refused)], [401, shown(wrong)])
+  const rest = `${'A'.repeat(22)}$${'A'.repeat(43)}`
+  const shapes = [
+    '$argon2id$v=19$',
+    `$argon2id$v=19$m=0,t=1,p=1$${rest}`,
+    `$argon2id$v=19$m=8,t=1,p=2$${rest}`,
+    `$argon2id$v=19$m=999999,t=1,p=1$${rest}`,
+    `$argon2id$v=19$m=8,t=0,p=1$${rest}`,
+    `$argon2id$v=19$m=8,t=999,p=1$${rest}`,
+    `$argon2id$v=19$m=8,t=1,p=0$${rest}`,
+    `$argon2id$v=19$m=8,t=1,p=1$AAAA$${'A'.repeat(43)}`,
+  ]
+  for (const shape of shapes) {
+    damage(`update users set password_hash = '${shape}' where id = ?`, person)
+    const refused = await signIn(world.jar(), { email, password })
+    assert.deepEqual([refused.status, shown(refused)], [401, shown(wrong)], shape)
+  }
   assert.ok(isLogged(`tributary users set-password ${person.id}`))
+  assert.ok(isLogged('a stored password or second factor cannot be read'))
+  assert.ok(!isLogged('background work failed'))
   const jar = world.jar()
   const { hidden } = await jar.get('/forgot-password')
   await jar.post('/forgot-password', { ...hidden, email })
