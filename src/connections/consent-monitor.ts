@@ -10,6 +10,7 @@ import type { WindowStore } from '#fast/port.ts'
 import { atMost } from '#kernel/at-most.ts'
 import type { ConnectionId, UpstreamId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
+import { isPart } from '#providers/empty-answer.ts'
 import { UpstreamError } from '#providers/failure.ts'
 import type {
   Adapter,
@@ -133,8 +134,7 @@ function watchEmpty(options: WatchOptions, adapter: Adapter): Adapter['confirmEm
   return async (login, connection, call, asked) => {
     await adapter.confirmEmpty(login, connection, call, asked)
     // That a part of a broker's data is ready and shared does not prove that the consent is active.
-    const isPart = asked !== undefined && asked.accounts.length < asked.among.length
-    if (isPart && adapter.category === 'brokerage') return
+    if (adapter.category === 'brokerage' && asked !== undefined && isPart(asked)) return
     if (adapter.freshness === 'reads') {
       options.notes.refreshed(connection.id, options.clock.now(), false)
     }

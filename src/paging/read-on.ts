@@ -1,12 +1,11 @@
 /**
  * Reads on in a snapshot: page n + 1 of a list is read with what page n says, until the provider has no more
  * rows, the ceiling is reached or the page cap fires (reading R17). Each page is appended as it comes, so
- * that a failure leaves what was read before it. A list that ends without a row is doubted before it counts
- * (reading R20b). Numbered pages are looked at again at the end, because rows may have moved meanwhile.
+ * that a failure leaves what was read before it. What ends without a row is doubted (reading R20b). Numbered
+ * pages are looked at again at the end, because rows may have moved meanwhile.
  */
 import assert from 'node:assert/strict'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { lazily } from '#kernel/lazily.ts'
 import { mapInBatches } from '#kernel/map-in-batches.ts'
 import { UpstreamError } from '#providers/failure.ts'
 import { isEnded, isWaiting, type List, type Snapshot, type SnapshotPage } from './snapshot.ts'
@@ -35,9 +34,8 @@ export interface Reading extends RowsQuestion {
 
 /** @throws Trouble, UpstreamError, the signal's reason. */
 export async function readOn(reading: Reading): Promise<void> {
-  const { snapshot, shown, pageCap, source } = reading
+  const { snapshot, shown, pageCap, source, confirmEnd } = reading
   const { lists, order } = snapshot
-  /** The last pages that earlier requests have read. */
   const held = new Set(lists.map(({ pages }) => pages.at(-1)))
   let [pagesLeft, capLeft] = [maxPages, pageCap ?? maxPages]
   for (;;) {
@@ -50,11 +48,16 @@ export async function readOn(reading: Reading): Promise<void> {
     pagesLeft -= read
     if (!isFree) capLeft -= read
   }
-  const fresh = lists.filter(({ pages }) => !held.has(pages.at(-1)))
-  if (source.reader.overlap > 0) await lookAgain(reading, fresh)
+  if (lists.length > 0 && source.reader.overlap > 0) return lookAgain(reading, held)
+  // Reading R20b. That nothing is pending is not unusual, and pending rows prove nothing of others.
+  const others = lists.filter((list) => source.queries[list.index]?.pending !== 'alone')
+  const isEmpty = others.every(({ pages }) => pages.at(-1)?.ownRows === 0)
+  if (isEmpty && snapshot.isComplete()) await confirmEnd()
 }
 
 type NextPage = Omit<ReadPage, 'page'>
+/** The last pages that earlier requests have read. */
+type HeldPages = ReadonlySet<SnapshotPage | undefined>
 
 /**
  * The next page of each list that must be read further, or the next pages of a single one, where their
@@ -91,25 +94,15 @@ function toMissing({ source, snapshot: { lists, order }, offset }: Reading): num
 }
 
 /** Returns the number of pages read. */
-async function readPages(
-  reading: Reading,
-  next: readonly NextPage[],
-  held: ReadonlySet<SnapshotPage | undefined>,
-): Promise<number> {
-  const { source, snapshot, call, mayExpire, confirmEnd } = reading
+async function readPages(reading: Reading, next: readonly NextPage[], held: HeldPages) {
+  const { source, snapshot, call, mayExpire } = reading
   const stop = new AbortController()
   const signal = next.length > 1 ? AbortSignal.any([call.signal, stop.signal]) : call.signal
   const coming = next.map(({ list, cursor }) => {
-    const query = listQuery(source, snapshot, list)
-    const page = source.reader.read(query, cursor, { ...call, signal })
+    const page = source.reader.read(listQuery(source, snapshot, list), cursor, { ...call, signal })
     // A page that is not awaited any more must not cause an unhandled rejection.
     page.catch(() => undefined)
-    return { query, list, cursor, page }
-  })
-  // One doubt for all of these pages: it begins when each of them is there.
-  const doubt = lazily(async () => {
-    await Promise.allSettled(coming.map(({ page }) => page))
-    await confirmEnd(coming.map(({ query }) => query))
+    return { list, cursor, page }
   })
   try {
     for (const [at, { list, cursor, page }] of coming.entries()) {
@@ -119,7 +112,6 @@ async function readPages(
       const read = await page.catch((error) => {
         throw last !== undefined && held.has(last) ? toGone(error, mayExpire) : error
       })
-      if (source.reader.overlap === 0 && read.next === null && read.ownRows === 0) await doubt()
       await append(reading, { list, cursor, page: read })
     }
     return coming.length
@@ -129,9 +121,12 @@ async function readPages(
 }
 
 async function append(reading: Reading, read: ReadPage): Promise<void> {
-  const { source, snapshot, offset, call, take } = reading
+  const { source, snapshot, offset, call, confirmEnd, take } = reading
   const { list, page } = read
   const { generation, firsts } = snapshot.facts
+  // Reading R20b: a page that was announced and comes without a row may be the end of the consent.
+  const isAnnounced = list.pages.length > 0 && page.next === null && source.reader.overlap === 0
+  if (isAnnounced && page.ownRows === 0) await confirmEnd()
   const taken = takePage(source, snapshot, read)
   const count = list.rows.length + taken.places.length
   const isMissing = count === 0 && (firsts?.[list.index] ?? 'none') !== 'none'
@@ -160,12 +155,13 @@ function toGone(error: unknown, mayExpire: boolean): unknown {
 }
 
 /** Rows that moved, or came to an empty list before its doubt, show in the first page or in the total. */
-async function lookAgain(reading: Reading, lists: readonly List[]): Promise<void> {
+async function lookAgain(reading: Reading, held: HeldPages): Promise<void> {
   const { source, snapshot, call, confirmEnd } = reading
-  const empty = lists.filter(({ pages }) => pages.at(-1)?.ownRows === 0)
-  const isDoubted = empty.length > 0 || snapshot.lists.length === 0
-  if (isDoubted) await confirmEnd(empty.map((list) => listQuery(source, snapshot, list)))
-  const again = lists.filter((list) => list.pages.length > 1 || empty.includes(list))
+  const fresh = snapshot.lists.filter(({ pages }) => !held.has(pages.at(-1)))
+  const empty = fresh.filter(({ pages }) => pages.at(-1)?.ownRows === 0)
+  const accounts = empty.flatMap((list) => listQuery(source, snapshot, list).accounts)
+  if (accounts.length > 0) await confirmEnd(accounts)
+  const again = fresh.filter((list) => list.pages.length > 1 || empty.includes(list))
   await mapInBatches(again, pagesInFlight, async (list) => {
     const page = await source.reader.read(listQuery(source, snapshot, list), null, call)
     const bottom = printAt(source, snapshot, page, page.length - 1)
@@ -177,12 +173,12 @@ async function lookAgain(reading: Reading, lists: readonly List[]): Promise<void
 
 /** What a caller gets. Rows that go on moving may come from a login that has ended (reading R20b). */
 export async function toRowsFailure(
-  { source: { provider, queries }, confirmEnd }: RowsQuestion,
+  { source: { provider }, confirmEnd }: RowsQuestion,
   error: unknown,
 ): Promise<unknown> {
   if (!(error instanceof Trouble)) return error
   if (error.kind === 'moved') {
-    await confirmEnd(queries)
+    await confirmEnd()
     const detail = 'rows moved between the pages while they were read'
     return new UpstreamError(provider, { kind: 'malformed', detail }, error)
   }

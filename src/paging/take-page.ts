@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto'
 import type { Provider } from '#contract/resources.ts'
 import type { Print } from '#kernel/fingerprint.ts'
 import { UpstreamError } from '#providers/failure.ts'
-import type { CallContext, RowPage, RowReader, RowsQuery } from '#providers/port.ts'
+import type { AccountRef, CallContext, RowPage, RowReader, RowsQuery } from '#providers/port.ts'
 import type { Cursor, List, Snapshot, SnapshotPage } from './snapshot.ts'
 import { Trouble } from './trouble.ts'
 
@@ -25,8 +25,8 @@ export interface RowSource<Page extends AnyPage = AnyPage> {
 export interface RowsQuestion<Page extends AnyPage = AnyPage> {
   readonly source: RowSource<Page>
   readonly call: CallContext
-  /** Resolves when the ends of these lists, without a row, can be trusted (reading R20b). */
-  readonly confirmEnd: (lists: readonly RowsQuery[]) => Promise<void>
+  /** Resolves when it can be trusted that these accounts, or all, have no more rows (reading R20b). */
+  readonly confirmEnd: (accounts?: readonly AccountRef[]) => Promise<void>
 }
 
 /** A page of a list as the provider sent it. */

@@ -107,9 +107,21 @@ test('R20b: an empty list that another list was read beside is not held before i
   assert.deepEqual(await stage.ids(process, 0, 4), ['r 0', 'r 1', 'r 2'])
 })
 
-test('R20b: a list that ends without a row is doubted although another list has rows', async () => {
-  const { stage } = makeScene([makeRows(1, 'pending'), []])
+const withPending = (streams: PagedRow[][]) => {
+  const { world } = makeScene(streams)
+  const [pending, posted] = world.queries
+  return makeStage({ ...world, queries: [{ ...pending, pending: 'alone' }, posted] as never })
+}
+
+test('R20b: posted rows that are missing are doubted although there are pending ones', async () => {
+  const stage = withPending([makeRows(1, 'pending'), []])
   const ended = new Error('the consent has ended')
   stage.confirm = () => Promise.reject(ended)
   await assert.rejects(stage.ids(stage.open(), 0, 100), ended)
+})
+
+test('R20b: that nothing is pending is doubted by nobody', async () => {
+  const stage = withPending([[], makeRows(1)])
+  assert.deepEqual(await stage.ids(stage.open(), 0, 9), ['r 0'])
+  assert.equal(stage.doubts, 0)
 })

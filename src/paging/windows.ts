@@ -254,8 +254,11 @@ async function readMore(ask: Ask, held: HeldSnapshot, shown: number) {
     await readOn({ ...ask, snapshot, mayExpire, shown, take }).finally(settle)
     return { opened, packing }
   } catch (error) {
+    if (source.reader.overlap > 0) throw error
     const isLonger = (place.own.get(key)?.snapshot.order.length ?? 0) <= snapshot.order.length
-    if (bytes > 0 && source.reader.overlap === 0 && !(error instanceof Trouble) && isLonger) {
+    // What was read to its end and then doubted is read again.
+    if (snapshot.isComplete()) place.own.delete(key)
+    else if (bytes > 0 && !(error instanceof Trouble) && isLonger) {
       await packBodies(held)
       await place.save(key, owner, held)
     }
@@ -279,8 +282,7 @@ async function showRows(ask: Ask, held: HeldSnapshot, opened: Map<string, AnyPag
       const body = bodies.get(page.name) ?? (await place.loadBody(owner, page.name))
       if (body === null) throw new Trouble('gone', 'the body of a page is gone')
       bodies.set(page.name, body)
-      const query = listQuery(source, snapshot, list)
-      open = source.reader.open(query, page.cursor, await unpack(body))
+      open = source.reader.open(listQuery(source, snapshot, list), page.cursor, await unpack(body))
       opened.set(page.name, open)
     }
     rows.push({ row: open.map(page.places[entry] ?? 0), copy })

@@ -366,7 +366,7 @@ export interface HoldingsQuery {
 
 export interface BrokerageAdapter extends AdapterBase {
   readonly category: 'brokerage'
-  /** An empty list is as it is; the caller calls `confirmEmpty` for all of them, and reads these again. */
+  /** Returns an empty list unchecked: the caller calls `confirmEmpty` once for all, and reads them again. */
   holdings(query: HoldingsQuery, call: CallContext): Promise<readonly Holding[]>
   /** Newest first. Called with exactly one account, because the provider lists activities by account. */
   readonly trades: RowReader<TradePage>

@@ -108,12 +108,7 @@ async function readWindow<Page extends RowPage<unknown>>({
     limit,
     pageCap: request.pageCap(target),
     call,
-    confirmEnd: (lists) =>
-      request.confirmEmpty(
-        target,
-        lists.flatMap(({ accounts }) => accounts),
-        call,
-      ),
+    confirmEnd: (accounts = target.accounts) => request.confirmEmpty(target, accounts, call),
     onListChanged: () => options.store.users.outdate(userId),
   })
   // A walk that begins today must not meet a window of the one before.

@@ -97,11 +97,8 @@ export async function readSyncRows(
   const [from, to] = [toMicros(range.from), toMicros(range.now)]
   const shared = { userId, login, connection, zone }
   const onEndless = () => new SyncError('too_large', 'The provider’s pages do not end')
-  const confirmEmpty = (lists: readonly RowsQuery[], among: readonly AccountRef[]) => {
-    const empty = lists.flatMap((list) => list.accounts)
-    const asked = { what: 'transactions', accounts: empty, among } as const
-    return adapter.confirmEmpty(login, connection, call, asked)
-  }
+  const confirmEmpty = (empty: readonly AccountRef[], among: readonly AccountRef[]) =>
+    adapter.confirmEmpty(login, connection, call, { what: 'transactions', accounts: empty, among })
   if (adapter.category === 'banking') {
     const window = { from, to, isOpen: true }
     const reader = retryAfterLimit(adapter.transactions)
@@ -112,7 +109,7 @@ export async function readSyncRows(
         source: { provider: adapter.provider, reader, queries: [wanted] },
         call,
         onEndless,
-        confirmEnd: (lists) => confirmEmpty(lists, query.accounts),
+        confirmEnd: (empty = query.accounts) => confirmEmpty(empty, query.accounts),
         take: (rows) => takeAll(rows, (row) => toBankRow(row, take.pending)),
       })
     })
@@ -133,7 +130,7 @@ export async function readSyncRows(
     call,
     onEndless,
     // Reading R20b: an account whose rows cannot be read yet has lost none, and the run writes nothing.
-    confirmEnd: (lists) => confirmEmpty(lists, accounts),
+    confirmEnd: (empty = accounts) => confirmEmpty(empty, accounts),
     take: (rows) => takeAll(rows, toBrokerRow),
   })
   return []

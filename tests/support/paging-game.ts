@@ -202,7 +202,17 @@ function readWindow(
     const wasBlank = reader.overlap === 0 && world.blankPages > blankPages
     if (world.isBlank || wasBlank) throw consentLost
   }
-  const source = { provider: 'fiskil', reader, queries } as const
+  // A bank that lists rows by account refuses what it is asked for after the end of a consent.
+  const isByAccount = queries.length > 1 && reader.overlap === 0
+  const refusing: typeof reader = {
+    ...reader,
+    async read(query, cursor, call) {
+      const page = await reader.read(query, cursor, call)
+      if (isByAccount && cursor === null && page.length === 0) await confirmEnd()
+      return page
+    },
+  }
+  const source = { provider: 'fiskil', reader: refusing, queries } as const
   const onListChanged = async () => {
     game.epoch += 1
   }

@@ -13,6 +13,8 @@ export interface QueryStage {
   zoneAndAccounts: string
   /** How often a doubted end was to be confirmed; set `confirm` to answer. */
   doubts: number
+  /** The accounts of each doubt. */
+  readonly doubted: string[]
   confirm: () => Promise<void>
   /** Awaited before a list that has changed gets a new epoch. */
   outdate: () => Promise<void>
@@ -40,6 +42,7 @@ export function makeStage(
     epoch: 1,
     zoneAndAccounts: '',
     doubts: 0,
+    doubted: [],
     confirm: async () => undefined,
     outdate: async () => undefined,
     pageCap: options.pageCap ?? null,
@@ -57,8 +60,9 @@ export function makeStage(
         limit,
         pageCap: stage.pageCap,
         call: aCall(),
-        confirmEnd() {
+        confirmEnd(accounts) {
           stage.doubts += 1
+          stage.doubted.push(accounts?.map(({ id }) => id).join() ?? 'all')
           return stage.confirm()
         },
         onListChanged: async () => {

@@ -1,14 +1,13 @@
 /**
  * What a bank is asked about one account: its balances, and its rows to the end. A bank allows about four
  * calls a day without its person, so each reading is kept and serves everything for six hours (reading R36).
- * Later calls of a walk are part of the first one. Its failure keeps nothing, and nor does an empty answer
- * while it cannot be trusted.
+ * Later calls of a walk are part of the first one. Its failure keeps nothing.
  */
 import { hourMs, type Millis } from '#kernel/time.ts'
 import { UpstreamError } from '../failure.ts'
 import type { Login } from '../port.ts'
 import { type Asked, askBank } from './ask-bank.ts'
-import { applicationOf, type Reach, readOpenSession } from './consent.ts'
+import { applicationOf, type Reach } from './consent.ts'
 import { readHistory } from './history.ts'
 import { packRows } from './kept-rows.ts'
 import { type KeptAccount, sessionOf } from './secret.ts'
@@ -46,9 +45,7 @@ export async function readBalances(asked: Asked): Promise<Timed<readonly WireBal
           isCountedByDay: true,
         } as const
         const bytes = await reach.client.send(applicationOf(reach, login), request, own)
-        const { balances } = readBody(BalancesBody, bytes)
-        // Reading R20b, as of rows.
-        if (balances.length === 0) await readOpenSession(reach, login, own)
+        readBody(BalancesBody, bytes)
         return bytes
       }),
   })

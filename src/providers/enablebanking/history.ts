@@ -5,7 +5,7 @@
 import { addDays, dayMs, getZone, minuteMs, toMicros, toMillis } from '#kernel/time.ts'
 import type { Login } from '../port.ts'
 import { type Asked, askBank } from './ask-bank.ts'
-import { applicationOf, type Reach, readOpenSession } from './consent.ts'
+import { applicationOf, type Reach } from './consent.ts'
 import { malformed, periodCodes, RefusedError, unavailable } from './failures.ts'
 import { joinPages } from './join-pages.ts'
 import type { PsuHeaders } from './psu-headers.ts'
@@ -46,21 +46,18 @@ interface Reachback {
 
 /**
  * The border is kept only once the bank has given rows within it.
- * @throws UpstreamError `rejected` where the bank refuses every period; why a list without rows is doubtful.
+ * @throws UpstreamError `rejected` where the bank refuses every period.
  */
 export async function readHistory(asked: Asked): Promise<KeptRows> {
-  const { reach, login, account, call } = asked
+  const { reach, account } = asked
   let back = await chooseReachback(asked)
   for (let narrowed = 0; ; narrowed += 1) {
     // Counted before the walk, which may go on over midnight.
     const days = countDays(back.from, todayOf(reach))
     const next = await readOrNarrow(asked, back)
     if ('sent' in next) {
-      const rows = await keepRows(next.sent, account.holder, reach.note)
-      // Reading R20b: an empty list is kept for hours, so it is doubted before.
-      if (rows.count === 0) await readOpenSession(reach, login, call)
       if (narrowed > 0 && back.from !== beginning) await keepBorder(asked, days)
-      return rows
+      return keepRows(next.sent, account.holder, reach.note)
     }
     if (next.back === null || narrowed === maxNarrowed) throw next.error
     back = next.back

@@ -4,6 +4,7 @@
  * state (docs/providers/snaptrade.md, Errors and limits; reading R20b).
  */
 import { type UpstreamId, upstreamId } from '#kernel/ids.ts'
+import { isPart } from '../empty-answer.ts'
 import { consentGone, loginDisabled, UpstreamError } from '../failure.ts'
 import type { AccountRef, CallContext, EmptyAnswer } from '../port.ts'
 import type { SnapTradeClient } from './client.ts'
@@ -105,7 +106,7 @@ export async function confirmEmpty(
 ): Promise<void> {
   const { client, asker, connectionId, call } = question
   const listAccounts = () => client.fetchParsed(WireAccounts, { route: '/accounts' }, asker, call)
-  if (asked !== undefined && asked.accounts.length < asked.among.length) {
+  if (asked !== undefined && isPart(asked)) {
     const failure = findFailure(await listAccounts(), asked)
     if (failure === null) return
     // A lost consent is the reason for what is not ready, too.
