@@ -18,7 +18,7 @@ async function remove(
   const { port } = server.address() as AddressInfo
   const environment = {
     ADMIN_URL: `http://127.0.0.1:${port}`,
-    ADMIN_TOKEN: 'a token of the operator',
+    ADMIN_TOKEN: 'a-token-of-the-operator',
   }
   const { code, out, err } = await runCommand(['connections', 'remove', 'c', ...args], {
     environment,

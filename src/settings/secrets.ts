@@ -5,11 +5,10 @@
  * when a store already exists. A link in the place of a file, or of their folder, is refused.
  */
 import { randomBytes } from 'node:crypto'
-import { statSync } from 'node:fs'
 import { type FileHandle, link, open, readFile, stat, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { Secret } from '#kernel/secret.ts'
-import { makeFolder } from '#store/make-folder.ts'
+import { describeOnlookers, makeFolder } from '#store/make-folder.ts'
 import { plainFileFlags, SymlinkError, setMode, statPlain } from '#store/plain-file.ts'
 import type { Config } from './compose.ts'
 import { keyBytes, parseEncryptionKeys } from './encryption-keys.ts'
@@ -69,17 +68,10 @@ export async function loadSecrets(config: Config): Promise<Secrets> {
   const adminTokenFile = config.adminToken === null ? tokenFile : null
   // In live mode the store reports it, whose directory it is.
   const isStoreBelow = config.databaseUrl === null && config.storeDir !== config.dataDir
-  if (isStoreBelow) warnings.push(...findOnlookers(config.dataDir))
+  const onlookers = isStoreBelow ? describeOnlookers(config.dataDir) : null
+  if (onlookers !== null) warnings.push(onlookers)
   const encryptionKeysIn = config.encryptionKeys === null ? keyFile : 'ENCRYPTION_KEY'
   return { encryptionKeys, encryptionKeysIn, adminToken, adminTokenFile, warnings }
-}
-
-/** Only warns, as the store does: an existing directory may be shared on purpose. */
-function findOnlookers(dataDir: string): string[] {
-  const bits = statSync(dataDir, { throwIfNoEntry: false })?.mode ?? 0
-  // Windows has no such mode bits: Node reports made-up ones.
-  if (process.platform === 'win32' || (bits & 0o077) === 0) return []
-  return [`other users may read ${dataDir}: its mode should be 0700`]
 }
 
 /** The existing embedded stores of both modes: one key file seals both. */

@@ -18,3 +18,14 @@ export function makeFolder(path: string): void {
     if (!isThere(path)) throw error
   }
 }
+
+/**
+ * That others may read an existing directory; null: nobody, or it is not there. It may be shared on purpose,
+ * so its mode is not changed.
+ */
+export function describeOnlookers(path: string): string | null {
+  const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0
+  // Windows has no such permission bits; the directory's access list applies there.
+  if (process.platform === 'win32' || (mode & 0o077) === 0) return null
+  return `other users may read ${path}: its mode should be 0700`
+}

@@ -7,6 +7,7 @@ import type { FastifyRequest } from 'fastify'
 import { apiError } from '#contract/errors.ts'
 import { toAddressGroup } from '#kernel/addresses.ts'
 import { toRetrySeconds } from '#kernel/retry-after.ts'
+import { authorizationOf } from '../client.ts'
 import type { AdminDoorOptions } from './options.ts'
 
 const failuresPerMinute = 30
@@ -19,7 +20,7 @@ export function makeTokenCheck(
   const wanted = hash('sha256', options.adminToken.reveal(), 'buffer')
 
   return async (request) => {
-    const header = request.headers.authorization
+    const header = authorizationOf(request.raw)
     const token = /^bearer +(\S+) *$/i.exec(header ?? '')?.[1] ?? ''
     // The right token is always accepted: guesses from the same address must not lock the operator out.
     if (timingSafeEqual(hash('sha256', token, 'buffer'), wanted)) return

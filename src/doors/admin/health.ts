@@ -31,7 +31,19 @@ interface Content {
 export const healthPaths = ['/healthz', '/readyz', '/metrics'] as const
 
 export function makeHealthLane(options: HealthLaneOptions): HealthLane {
-  const { listener, log } = options
+  const { listener, log, metrics } = options
+  // Scrapes that come together share one text: each is tens of kilobytes.
+  let coming: Promise<string> | null = null
+  const readMetrics = () =>
+    (coming ??= metrics.metrics().finally(() => {
+      coming = null
+    }))
+  const makeContent = async (path: string): Promise<Content> => {
+    if (path === '/metrics') return { type: metrics.contentType, body: await readMetrics() }
+    const { readiness } = options
+    const answer = path === '/healthz' ? { status: 'ok' } : await checkReadiness(readiness)
+    return { type: json, body: JSON.stringify(answer) }
+  }
   return {
     owns({ method, url }) {
       const path = toPath(url)
@@ -42,7 +54,7 @@ export function makeHealthLane(options: HealthLaneOptions): HealthLane {
       const id = randomUUID()
       try {
         refuseForeignHosts(listener, request.headers.host)
-        write(response, { id, status: 200, ...(await makeContent(options, toPath(request.url))) })
+        write(response, { id, status: 200, ...(await makeContent(toPath(request.url))) })
       } catch (thrown) {
         const error = toApiError(thrown)
         if (error.status >= 500) logFailure(log, id, error)
@@ -55,15 +67,6 @@ export function makeHealthLane(options: HealthLaneOptions): HealthLane {
 function toPath(url = '/'): string {
   const end = url.indexOf('?')
   return end === -1 ? url : url.slice(0, end)
-}
-
-async function makeContent(
-  { readiness, metrics }: HealthLaneOptions,
-  path: string,
-): Promise<Content> {
-  if (path === '/metrics') return { type: metrics.contentType, body: await metrics.metrics() }
-  const answer = path === '/healthz' ? { status: 'ok' } : await checkReadiness(readiness)
-  return { type: json, body: JSON.stringify(answer) }
 }
 
 async function checkReadiness(readiness: HealthLaneOptions['readiness']) {

@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { StoreOpenError } from '../failure.ts'
 import type { StoreLog } from '../log.ts'
-import { makeFolder } from '../make-folder.ts'
+import { describeOnlookers, makeFolder } from '../make-folder.ts'
 import { SymlinkError, setMode, statPlain } from '../plain-file.ts'
 import { sqliteCode } from './sqlite-statements.ts'
 
@@ -37,7 +37,8 @@ export function enterDirectory(dataDir: string, log: StoreLog): SqliteDirectory 
   } catch (cause) {
     throw notWritable(dataDir, cause)
   }
-  warnOfOnlookers(dataDir, log)
+  const onlookers = describeOnlookers(dataDir)
+  if (onlookers !== null) log({ level: 'warn', message: onlookers })
   const lock = takeLock(lockPath, dataDir)
   return { databasePath, keysPath, release: () => lock.close() }
 }
@@ -93,13 +94,6 @@ function makePrivate(path: string): void {
   if (found === undefined || process.platform === 'win32') return
   if ((found.mode & 0o777) !== 0o600) setMode(path, 0o600)
   accessSync(path, constants.R_OK | constants.W_OK)
-}
-
-/** Only warns: an existing directory may be shared on purpose, so its mode is not changed. */
-function warnOfOnlookers(dataDir: string, log: StoreLog): void {
-  // Windows has no such permission bits; the directory's access list applies there.
-  if (process.platform === 'win32' || (statSync(dataDir).mode & 0o077) === 0) return
-  log({ level: 'warn', message: `other users may read ${dataDir}: its mode should be 0700` })
 }
 
 /** Who may read the file beside its owner; null: nobody. Windows has no such permission bits. */

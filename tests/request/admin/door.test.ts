@@ -1,5 +1,7 @@
 /** The admin API itself: authentication, unknown paths, invalid bodies, and the paths for monitors. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { get, type IncomingMessage } from 'node:http'
 import { test } from 'node:test'
 import { adminToken, inject, makeWorld } from './world.ts'
 
@@ -17,6 +19,23 @@ test('without a token every admin path is refused, known or not, and the answer 
       },
     })
     assert.equal(headers['www-authenticate'], 'Bearer realm="tributary-admin"')
+  }
+})
+
+test('R5: two Authorization headers are two tokens, whichever comes first', async (t) => {
+  const { door } = await makeWorld(t)
+  const url = await door.listen({ host: '127.0.0.1', port: 0 })
+  const { host } = new URL(url)
+  for (const [one, other] of [
+    [bearer.authorization, 'Bearer other'],
+    ['Bearer other', bearer.authorization],
+    [bearer.authorization, bearer.authorization],
+  ] as const) {
+    const headers = ['host', host, 'authorization', one, 'authorization', other]
+    const request = get(`${url}/admin/users`, { headers })
+    const [response] = (await once(request, 'response')) as [IncomingMessage]
+    response.resume()
+    assert.equal(response.statusCode, 401, `${one} + ${other}`.replaceAll(adminToken, 'good'))
   }
 })
 
