@@ -77,7 +77,7 @@ test('a device or a pipe in the place of a key file is refused at once, and neve
   skip: process.platform === 'win32',
 }, () => {
   const pipe = join(folder, 'pipe')
-  execFileSync('mkfifo', [pipe])
+  execFileSync('sh', ['-c', 'mkfifo "$0"', pipe])
   // A process of its own, which can be ended while it reads.
   const read = `
     const { readSecretFiles } = await import(${JSON.stringify(import.meta.resolve('./secret-files.ts'))})
