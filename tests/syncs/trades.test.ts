@@ -153,6 +153,26 @@ test('R20b: while one account waits for its first sync nothing is announced; the
   assert.deepEqual([answer.newCount, found, updated], [0, [], []])
 })
 
+test('R20b: a sync whose import ends between an empty answer and the question whether it is ready announces its rows', async (t) => {
+  const { service, broker, sync } = await openBroker(t, [{ activities: stream(5) }, {}])
+  const [account] = broker.upstream
+  assert.ok(account !== undefined)
+  const { activities } = account
+  Object.assign(account, { activities: [], transactionsSynced: false })
+  service.sandbox.snaptrade.addFault({
+    times: 1,
+    when: (request) => isPage(request) && request.path.includes(account.id),
+    does: {
+      kind: 'edit',
+      edit(reply) {
+        setImmediate(() => Object.assign(account, { activities, transactionsSynced: true }))
+        return reply
+      },
+    },
+  })
+  assert.equal((await sync()).new.length, 5)
+})
+
 test('a limit that is soon over is waited for within the run, whose pages are not read again', async (t) => {
   const { service, sync, pages } = await openBroker(t, [{ activities: stream(2_500) }])
   const reply = { status: 429, headers: { 'x-ratelimit-reset': '1' }, body: { detail: 'Slow' } }

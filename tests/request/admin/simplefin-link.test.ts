@@ -1,12 +1,12 @@
 /** Linking at a SimpleFIN server, whose tokens work once (reading R38). */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { makeConnections } from '#connections/connections.ts'
 import { byOperator } from '#contract/actor.ts'
 import { newId, type SessionId, type UserId } from '#kernel/ids.ts'
 import { toAccessUrl, toSetupToken } from '#sandbox/simplefin/index.ts'
 import { errorOf, link, need } from './credentials.ts'
-import { makeWorld, type World } from './world.ts'
+import { another } from './two-processes.ts'
+import { makeWorld } from './world.ts'
 
 const paste = (setupToken: string) => ({ provider: 'simplefin', setupToken })
 
@@ -102,17 +102,6 @@ test('R38: a token that the server refused for now links when it is pasted again
   assert.match(errorOf(refused).message, /paste the same one again later/)
   assert.equal((await link(world, id, token)).length, 2)
 })
-
-/** Another process on the same store. */
-function another({ store, adapters, clock, windows }: World) {
-  const report = {
-    deletion: () => undefined,
-    linking: () => undefined,
-    failedLate: () => assert.fail('nothing is late here'),
-    notListening: () => assert.fail('nothing listens here'),
-  }
-  return makeConnections({ store, adapters, clock, windows, timeoutMs: 30_000, report })
-}
 
 test('R38: a token that is pasted at two processes at once is sent once, and both link', async (t) => {
   const world = await makeWorld(t, { providers: ['simplefin'] })
