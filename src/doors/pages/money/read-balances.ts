@@ -6,7 +6,7 @@ import { ApiError } from '#contract/errors.ts'
 import { listBalances, listHoldings } from '#contract/operations.ts'
 import type { Balance, Holding } from '#contract/resources.ts'
 import type { Decimal } from '#kernel/decimal.ts'
-import type { AccountId } from '#kernel/ids.ts'
+import type { AccountId, ConnectionId } from '#kernel/ids.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import { readHoldingsByAccount } from '#resources/holdings-by-account.ts'
 import type { AccountRow } from '#store/ports/accounts.ts'
@@ -42,11 +42,13 @@ interface Group {
   read(): Promise<(account: AccountRow) => Money>
 }
 
-/** @param list The person's accounts, as they are stored when it is called. */
+type ListKnown = (connectionId: ConnectionId) => Promise<readonly { readonly id: AccountId }[]>
+
+/** @param listKnown a connection's accounts, as they are stored when it is called. */
 export async function readBalances(
   reads: OwnReads,
   accounts: readonly AccountRow[],
-  list: () => Promise<readonly AccountRow[]>,
+  listKnown: ListKnown,
 ): Promise<BalancesReading> {
   const isBank = ({ provider }: AccountRow) => factsOf(provider).category === 'banking'
   const banks = Map.groupBy(accounts.filter(isBank), ({ provider }) => provider)
@@ -56,7 +58,7 @@ export async function readBalances(
   )
   const groups = [
     ...[...banks.values()].flatMap((of) => toChunks(of).map((chunk) => toBank(reads, chunk))),
-    ...[...brokers].map(([id, of]) => toBroker(reads, id, { accounts: of, list })),
+    ...[...brokers].map(([id, of]) => toBroker(reads, of, () => listKnown(id))),
   ]
   const money = new Map<AccountId, Money>()
   const waiting = groups.values()
@@ -105,17 +107,13 @@ function toBank(reads: OwnReads, accounts: readonly AccountRow[]): Group {
   }
 }
 
+/** @param accounts of one connection. */
 function toBroker(
   reads: OwnReads,
-  connectionId: string,
-  {
-    accounts,
-    list,
-  }: {
-    readonly accounts: readonly AccountRow[]
-    readonly list: () => Promise<readonly AccountRow[]>
-  },
+  accounts: readonly AccountRow[],
+  listKnown: () => ReturnType<ListKnown>,
 ): Group {
+  const connectionId = accounts[0]?.connectionId ?? ''
   const asked = { operation: listHoldings, query: { connectionId } }
   return {
     asked,
@@ -127,7 +125,7 @@ function toBroker(
           const one = { ...asked, query: { ...asked.query, accountId } }
           return (await reads.ask<{ data: Holding[] }>(one, accountId === null)).body.data
         },
-        listKnown: async () => (await list()).map(({ id }) => id),
+        listKnown: async () => (await listKnown()).map(({ id }) => id),
       })
       return ({ id }) => {
         const read = found.get(id)

@@ -49,12 +49,14 @@ function open({ openOwnReads }: PagesContext, turn: SignedInRequest): Promise<Ow
 async function showAll(context: PagesContext, turn: SignedInRequest): Promise<FastifyReply> {
   const { visit, request, reply } = turn
   const filter = readRowFilter(queryOf(request))
-  const list = () => context.store.accounts.list(visit.user.id)
-  const accounts = sortAccounts(await list())
+  const { id: userId } = visit.user
+  const accounts = sortAccounts(await context.store.accounts.list(userId))
   // When the button was pressed, or always if the person chose so in the settings.
   const isWanted = filter.isShown || visit.user.showsBalances
   const reading = isPressed(request, { ...filter, isShown: isWanted })
-    ? await readBalances(await open(context, turn), accounts, list)
+    ? await readBalances(await open(context, turn), accounts, (id) =>
+        context.store.accounts.listByConnection(userId, id),
+      )
     : null
   // After the reads: they may have found out that a consent is gone.
   const rows = await listConnections(context, visit.user.id)
