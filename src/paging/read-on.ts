@@ -52,7 +52,9 @@ export async function readOn(reading: Reading): Promise<void> {
   // Reading R20b. That nothing is pending is not unusual, and pending rows prove nothing of others.
   const others = lists.filter((list) => source.queries[list.index]?.pending !== 'alone')
   const isEmpty = others.every(({ pages }) => pages.at(-1)?.ownRows === 0)
-  if (isEmpty && snapshot.isComplete()) await confirmEnd()
+  // What an earlier request read to its end was doubted there.
+  const isNew = lists.length === 0 || lists.some(({ pages }) => !held.has(pages.at(-1)))
+  if (isEmpty && isNew && snapshot.isComplete()) await confirmEnd()
 }
 
 type NextPage = Omit<ReadPage, 'page'>

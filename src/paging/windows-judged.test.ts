@@ -76,6 +76,14 @@ test('R18: a row that arrives with the time of the first one is not taken for it
   assert.deepEqual(await stage.ids(stage.open({ shared }), 2, 2), ['r 2', 'r 3'])
 })
 
+test('R20b: an empty list of several pages is doubted where it is read, and not for its later windows', async () => {
+  const foreign = makeRows(6).map((row) => ({ ...row, foreign: true }))
+  const { stage } = makeScene([foreign])
+  const process = stage.open()
+  for (const offset of [0, 1, 2]) assert.deepEqual(await stage.ids(process, offset, 2), [])
+  assert.equal(stage.doubts, 2, 'for the page that was announced, and for the whole')
+})
+
 test('R20b: a list whose emptiness was doubted is read again: rows may have come since', async () => {
   const { rows, stage, shared } = makeScene([[]])
   const process = stage.open({ shared })
