@@ -39,7 +39,7 @@ const openers: Readonly<
   },
   snaptrade(notes, texts) {
     const data = texts.map((text) => ({ id: 'a', description: text }))
-    return makeTradeReader({ fetchPage: notUsed, onOddity: add(notes) }).open(
+    return makeTradeReader({ fetchPage: notUsed, onOddity: add(notes), onRows: notUsed }).open(
       query,
       null,
       toBody({ data }),

@@ -6,16 +6,18 @@
 import { type UpstreamId, upstreamId } from '#kernel/ids.ts'
 import { isPart } from '../empty-answer.ts'
 import { consentGone, loginDisabled, UpstreamError } from '../failure.ts'
-import type { AccountRef, CallContext, EmptyAnswer } from '../port.ts'
+import type { AccountRef, CallContext, EmptyAnswer, Login } from '../port.ts'
 import type { SnapTradeClient } from './client.ts'
 import { fail, loseLogin } from './failures.ts'
 import type { Asker } from './keys.ts'
 import { isListed } from './map-connection.ts'
+import type { ReadyAccounts } from './ready-accounts.ts'
 import { type WireAccount, WireAccounts, WireAuthorizations } from './wire.ts'
 
 export interface Question {
   readonly client: SnapTradeClient
   readonly asker: Asker
+  readonly login: Login
   readonly connectionId: string
   readonly call: CallContext
 }
@@ -97,17 +99,23 @@ export async function explainRefusal(
 /**
  * Resolves when an empty read of a connection can be trusted, otherwise throws the reason: the consent is
  * lost, a requested account is missing or was never synced, or its brokerage does not share what it holds.
- * Without accounts only the connection is checked. SnapTrade is asked each time, because an account that was
- * ready before it was read may be imported again.
+ * Without accounts only the connection is checked.
  */
 export async function confirmEmpty(
   question: Question,
   asked: EmptyAnswer | undefined,
+  ready: ReadyAccounts,
 ): Promise<void> {
-  const { client, asker, connectionId, call } = question
+  const { client, asker, login, connectionId, call } = question
   const listAccounts = () => client.fetchParsed(WireAccounts, { route: '/accounts' }, asker, call)
   if (asked !== undefined && isPart(asked)) {
-    const failure = findFailure(await listAccounts(), asked)
+    if (ready.hasAll(login, asked)) return
+    const known = await listAccounts()
+    for (const what of ['holdings', 'transactions'] as const) {
+      const empty = { ...asked, what }
+      if (findFailure(known, empty) === null) ready.add(login, empty)
+    }
+    const failure = findFailure(known, asked)
     if (failure === null) return
     // A lost consent is the reason for what is not ready, too.
     await checkConnection(question)

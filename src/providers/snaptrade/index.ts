@@ -24,6 +24,7 @@ import { readRows } from './numbers.ts'
 import { ownKey } from './own-key.ts'
 import { probe } from './probe.ts'
 import { makeTradeReader, theAccount } from './reader.ts'
+import { makeReadyAccounts } from './ready-accounts.ts'
 import { makeSnapTradeWebhooks } from './webhook.ts'
 
 export type { SnapTradeOptions } from './client.ts'
@@ -32,10 +33,12 @@ export type { SnapTradeOptions } from './client.ts'
 export function makeSnapTrade(options: SnapTradeOptions): BrokerageAdapter {
   const client = makeClient(options)
   const own = readOwnKey(options)
+  const ready = makeReadyAccounts(options.clock)
   const onOddity = (what: string) => options.report.oddity({ provider: 'snaptrade', what })
   const asks = (login: Login, connection: ConnectionRef, call: CallContext) => ({
     client,
     asker: toAsker(own, login),
+    login,
     connectionId: connection.upstreamId,
     call,
   })
@@ -56,7 +59,7 @@ export function makeSnapTrade(options: SnapTradeOptions): BrokerageAdapter {
     },
     endLogin: async (login, call) => deleteUser(client, toAsker(own, login), call),
     confirmEmpty: async (login, connection, call, asked) =>
-      confirmEmpty(asks(login, connection, call), asked),
+      confirmEmpty(asks(login, connection, call), asked, ready),
     listAlive: async (login, call) => listAlive(client, toAsker(own, login), call),
     async holdings({ login, connection, account }, call) {
       const question = asks(login, connection, call)
@@ -67,10 +70,13 @@ export function makeSnapTrade(options: SnapTradeOptions): BrokerageAdapter {
           call,
         )
         .catch((error: unknown) => explainRefusal(error, question, account))
-      return toHoldings(readRows(body, 'results').rows, account, onOddity)
+      const { rows } = readRows(body, 'results')
+      if (rows.length > 0) ready.delete(login, { what: 'holdings', accounts: [account] })
+      return toHoldings(rows, account, onOddity)
     },
     trades: makeTradeReader({
       onOddity,
+      onRows: ({ login, accounts }) => ready.delete(login, { what: 'transactions', accounts }),
       fetchPage: async (query, parameters, call) => {
         const question = asks(query.login, query.connection, call)
         const account = theAccount(query)

@@ -10,6 +10,7 @@ const query = makeTradeQuery('UTC')
 const reader = makeTradeReader({
   fetchPage: () => Promise.reject(new Error('not used')),
   onOddity: () => {},
+  onRows: () => {},
 })
 
 function open(cursor: string | null, length: number, pagination: unknown) {

@@ -42,6 +42,8 @@ export type RequestPage = (
 export function makeTradeReader(options: {
   readonly fetchPage: RequestPage
   readonly onOddity: (what: string) => void
+  /** A page with rows came. */
+  readonly onRows: (query: RowsQuery) => void
 }): RowReader<TradePage> {
   const open = (query: RowsQuery, cursor: PageCursor | null, body: Uint8Array) =>
     openPage(query, parseCursor(cursor), body, options.onOddity)
@@ -51,7 +53,9 @@ export function makeTradeReader(options: {
     async read(query, cursor, call) {
       const offset = parseCursor(cursor)
       const body = await options.fetchPage(query, toParameters(query.window, offset), call)
-      return open(query, cursor, body)
+      const page = open(query, cursor, body)
+      if (page.length > 0) options.onRows(query)
+      return page
     },
     open,
   }

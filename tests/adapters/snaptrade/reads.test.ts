@@ -91,6 +91,7 @@ test('R20b: an account that is new is looked up, and one that is gone is said to
   await confirm([newReference])
   await confirm(among)
   connection.accounts.pop()
+  harness.clock.ms += 60_000
   assert.equal((await failureOf(confirm([newReference]))).kind, 'account_gone')
 })
 

@@ -133,6 +133,35 @@ for (const path of paths) {
     assert.equal(countLists() - before, 1)
   })
 
+  test(`R20b: ${path}: SnapTrade is asked for its accounts once a minute for a login`, async () => {
+    const { ask, accounts } = await link({}, {}, {}, {}, {}, {})
+    for (const [place, { afterMs, asks }] of [
+      { afterMs: 0, asks: 1 },
+      { afterMs: 59_000, asks: 0 },
+      { afterMs: 1000, asks: 1 },
+    ].entries()) {
+      service.clock.advance(afterMs)
+      const before = countLists()
+      // Other accounts each time: nothing is answered from what was read before.
+      const ids = accounts.slice(0, accounts.length - place).map(({ id }) => id)
+      const answer = await ask(path, `&accountIds=${ids.join()}`)
+      assert.equal(answer.body.data.length, 17, answer.text)
+      assert.equal(countLists() - before, asks)
+    }
+  })
+
+  test(`R20b: ${path}: an account that had rows since it was found ready is asked about again`, async () => {
+    const { ask, accounts, upstream } = await link({})
+    const ids = accounts.map(({ id }) => id)
+    const asked = (order: readonly number[]) =>
+      ask(path, `&accountIds=${order.map((at) => ids[at]).join()}`)
+    assert.equal((await asked([0, 1, 2])).body.data.length, 17)
+    Object.assign(upstream[2] ?? {}, full(2))
+    assert.equal((await asked([2, 1])).body.data.length, 5)
+    Object.assign(upstream[2] ?? {}, { positions: [], activities: [], ...waiting })
+    assert.equal((await asked([0, 2])).status, 503)
+  })
+
   test(`R20b: ${path}: when SnapTrade cannot say whether an account is ready, it is no empty one`, async () => {
     const { ask } = await link({})
     service.sandbox.snaptrade.addFault({
