@@ -173,8 +173,9 @@ export async function readSet(
   return { set, readAt }
 }
 
+/** Another first day is another reading: the next page of a walk ends where this one begins. */
 const toName = ({ startSeconds, endSeconds, accountIds }: AccountsRequest): string =>
-  endSeconds === null ? 'newest' : JSON.stringify([startSeconds, endSeconds, ...accountIds])
+  JSON.stringify([startSeconds, endSeconds, ...accountIds])
 
 function lost(becomes: 'invalidated', detail: string, wholeLogin: boolean): UpstreamError {
   const whole = wholeLogin ? ({ wholeLogin } as const) : {}

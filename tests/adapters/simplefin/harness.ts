@@ -50,6 +50,8 @@ export interface Ground extends AsyncDisposable {
   readonly exchanges: string[]
   readonly alerts: string[]
   readonly oddities: string[]
+  /** True while another process reads every reading. */
+  isReadElsewhere: boolean
 }
 
 export async function makeGround(
@@ -64,7 +66,10 @@ export async function makeGround(
   const oddities: string[] = []
   const readings = makeReadings({
     clock,
-    leases: kv.leases,
+    leases: {
+      acquire: (key, limit) =>
+        ground.isReadElsewhere ? { lease: null, retryMs: 10 } : kv.leases.acquire(key, limit),
+    },
     shared: null,
     onLateFailure: () => undefined,
   })
@@ -84,13 +89,14 @@ export async function makeGround(
       oddity: ({ what }) => void oddities.push(what),
     },
   })
-  return {
+  const ground: Ground = {
     server,
     adapter,
     clock,
     exchanges,
     alerts,
     oddities,
+    isReadElsewhere: false,
     async [Symbol.asyncDispose]() {
       await readings.close()
       await adapter.close()
@@ -98,6 +104,7 @@ export async function makeGround(
       await server.close()
     },
   }
+  return ground
 }
 
 export function personOf({ server }: Ground, name: string): SimplefinPerson {

@@ -2,6 +2,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { UserId } from '#kernel/ids.ts'
+import { addDays } from '#kernel/time.ts'
+import { todayOf, windowDays } from '#providers/simplefin/consent.ts'
 import { toAccessUrl } from '#sandbox/simplefin/index.ts'
 import { link, need } from './credentials.ts'
 import { makeWorld, type World } from './world.ts'
@@ -16,7 +18,9 @@ async function addReader(world: World) {
   const [login] = await world.store.logins.list(id as UserId)
   assert.ok(login !== undefined)
   await world.adapters.simplefin?.discover(login, call)
-  const peek = () => world.readings.peek({ name: 'newest', login, maxAgeMs: 3_600_000 })
+  const first = addDays(todayOf(world.clock), -windowDays)
+  const name = JSON.stringify([Date.parse(first) / 1000, null])
+  const peek = () => world.readings.peek({ name, login, maxAgeMs: 3_600_000 })
   assert.notEqual(await peek(), null)
   return { id, peek, connections }
 }
