@@ -64,13 +64,14 @@ async function writeAccount(
 ): Promise<void> {
   const { account, category, provider } = await findAccount(client, start.account)
   const { from, to, format, hasBom, isForSpreadsheet } = start
-  // Programs on this machine show instants in its zone.
+  // Programs on this machine show instants in its zone. The dates are those of the person's.
   const zone = readMachineZone() ?? Temporal.Now.timeZoneId()
+  const zones = { zone, isOtherZone: true } as const
   // Read before the rows, so that a file with rows is not lost to a balance. A table has none.
   const hasBalance = category === 'banking' && format !== 'csv'
   const balance = hasBalance ? await readBalance(client, account, writing.terminal) : null
   const currency = balance?.currency ?? account.currency
-  const subject: ExportSubject = { account, currency, from, to, zone, now: Date.now() }
+  const subject: ExportSubject = { account, currency, from, to, ...zones, now: Date.now() }
   const made = makeExporter(format, category, subject, { hasBom, isForSpreadsheet })
   if (made === null) {
     const message = `Brokerage accounts have no form in ${format}: choose --format csv or json`

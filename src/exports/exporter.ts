@@ -17,6 +17,8 @@ export interface ExportSubject {
   readonly to: string | null
   /** The zone in which programs show the instants of the file. */
   readonly zone: string
+  /** The dates of the rows may be those of another zone. */
+  readonly isOtherZone?: true
   /** When the file is made, in milliseconds since the epoch. */
   readonly now: number
   /** When its balance was read, in milliseconds since the epoch; absent: now. */

@@ -151,6 +151,18 @@ test('an OFX statement begins 30 days before its end, or before today, when no f
   assert.deepEqual(daysOf('2026-01-01', null), ['20260101', '20261125'])
 })
 
+test('where the dates may be those of another zone, an OFX statement has a day more at each end', () => {
+  const daysOf = (from: string | null, to: string | null) => {
+    const subject = { account, from, to, zone: 'UTC', isOtherZone: true, now } as const
+    const made = makeExporter('ofx', 'banking', subject, { hasBom: false, isForSpreadsheet: false })
+    assert(made?.category === 'banking')
+    const begun = made.exporter.begin()
+    return [...begun.matchAll(/<DT(?:START|END)>(\d{8})/g)].map(([, day]) => day)
+  }
+  assert.deepEqual(daysOf(null, null), ['20261025', '20261126'])
+  assert.deepEqual(daysOf('2026-10-01T23:30:00Z', '2026-10-05'), ['20260930', '20261005'])
+})
+
 test('a row in another currency is named with it in a CSV file, and refused by an OFX file', () => {
   const yen = { ...row, amount: '-7000', currency: 'JPY' } as Transaction
   const [, first, second] = readCsv(write('csv', { rows: [row, yen] }))

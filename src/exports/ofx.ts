@@ -103,20 +103,25 @@ const describeOther = (currency: string, shown: string) =>
 
 /** What was asked for, or 30 days before the last day or today, whichever is earlier (R14). */
 function firstDayOf(subject: ExportSubject): string {
-  if (subject.from !== null) return toDay(subject.from, subject)
-  const [earlier = ''] = [lastDayOf(subject), todayOf(subject)].sort()
+  if (subject.from !== null) return toDay(subject.from, subject, -1)
+  const [earlier = ''] = [subject.to ?? nowOf(subject), nowOf(subject)]
+    .map((bound) => toDay(bound, subject, -1))
+    .sort()
   return Temporal.PlainDate.from(earlier).subtract({ days: 30 }).toString()
 }
 
-const lastDayOf = (subject: ExportSubject) =>
-  subject.to === null ? todayOf(subject) : toDay(subject.to, subject)
+const lastDayOf = (subject: ExportSubject) => toDay(subject.to ?? nowOf(subject), subject, 1)
 
-const todayOf = (subject: ExportSubject) => toDay(new Date(subject.now).toISOString(), subject)
+const nowOf = ({ now }: ExportSubject) => new Date(now).toISOString()
 
-/** The day of a day or an instant, which the API has accepted. */
-function toDay(bound: string, { zone }: ExportSubject): string {
+/**
+ * The day of a day or an instant, which the API has accepted. In another zone the instant may be of the day
+ * before or after.
+ */
+function toDay(bound: string, { zone, isOtherZone }: ExportSubject, days: -1 | 1): string {
   if (bound.length === 10) return bound
-  return Temporal.Instant.from(bound).toZonedDateTimeISO(zone).toPlainDate().toString()
+  const day = Temporal.Instant.from(bound).toZonedDateTimeISO(zone).toPlainDate()
+  return day.add({ days: isOtherZone ? days : 0 }).toString()
 }
 
 function toEntry(row: Transaction, toStamp: (day: string) => string): readonly string[] {
