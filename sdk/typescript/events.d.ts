@@ -18,7 +18,8 @@ export type EventsQuery = {
      */
     after?: string;
     /**
-     * Seconds that the server waits for an event, at most 55, which is the default.
+     * Seconds that the server waits for an event, at most 55. Default: 55; with a timeout under
+     * a minute, the timeout less 5 seconds, but at least half of it.
      */
     wait?: number;
     /**

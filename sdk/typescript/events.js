@@ -13,7 +13,8 @@
  * @property {string} [consumer] The name of this program; `default` when absent. Each has acknowledged on its own.
  * @property {readonly string[]} [types] Event types; those after syncs when absent.
  * @property {string} [after] The cursor to go on from; absent: what the consumer has not acknowledged.
- * @property {number} [wait] Seconds that the server waits for an event, at most 55, which is the default.
+ * @property {number} [wait] Seconds that the server waits for an event, at most 55. Default: 55; with a timeout under
+ *   a minute, the timeout less 5 seconds, but at least half of it.
  * @property {number} [limit] The most events of one answer, at most 100.
  */
 

@@ -169,4 +169,5 @@ export declare function makeHttp(options: HttpOptions): {
         body: Body;
         info: ResponseInfo;
     }>;
+    timeout: number;
 };

@@ -221,7 +221,7 @@ export function makeHttp(options) {
     }
   }
 
-  return { get }
+  return { get, timeout: options.timeout }
 }
 
 /** @param {string} path */

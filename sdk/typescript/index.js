@@ -44,7 +44,7 @@ export * as webhooks from './webhooks.js'
 const version = '0.1.0'
 const [defaultTimeout, defaultRetries] = [120_000, 3]
 /** Seconds; the server waits no longer for an event. */
-const defaultWait = 55
+const maxWait = 55
 /** The server takes as many in one request. */
 const maxBalanceIds = 100
 /** Answers in a row without a step forward: the server is reading behind its cap. */
@@ -130,7 +130,10 @@ export class Tributary {
    * @returns {EventFeed}
    */
   events({ after, ...query } = {}, call = {}) {
-    const asked = { wait: defaultWait, ...query }
+    const seconds = (call.timeout ?? this.#http.timeout) / 1000
+    // The answer comes at the end of the wait, which must be before the end of the call.
+    const fitting = Math.floor(Math.max(seconds - 5, seconds / 2))
+    const asked = { ...query, wait: query.wait ?? Math.min(maxWait, fitting) }
     toPath('/v1/events', asked)
     return new EventFeed(
       async (from, given) => {

@@ -73,3 +73,20 @@ test('R42: a cursor that is no longer kept is an error with the oldest one', asy
       /^oldest: /.test(error.details[0] ?? ''),
   )
 })
+
+test('R42: the wait ends before the timeout, unless the caller sets it', async () => {
+  const asked: (string | null)[] = []
+  const fetch = async (url: string) => {
+    asked.push(new URL(url).searchParams.get('wait'))
+    return Response.json({ data: [], next: 'c0' })
+  }
+  const options = { apiKey: 'trib_live_0123456789', fetch: fetch as never }
+  const ask = async (timeout: number, query: { wait?: number } = {}, call = {}) => {
+    const client = new sdk.Tributary({ ...options, baseUrl: 'https://tributary.example', timeout })
+    await client.events(query, call).batches().next()
+  }
+  for (const timeout of [120_000, 60_000, 45_500, 10_000, 4000, 500]) await ask(timeout)
+  await ask(120_000, {}, { timeout: 30_000 })
+  await ask(4000, { wait: 7 })
+  assert.deepEqual(asked, ['55', '55', '40', '5', '2', '0', '25', '7'])
+})

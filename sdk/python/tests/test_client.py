@@ -134,6 +134,20 @@ class EventFeedTest(unittest.TestCase):
             start = "/v1/events?consumer=books&types=transactions.synced&wait=55"
             self.assertEqual([path for path, _ in stub.requests], [start, f"{start}&after=c0", f"{start}&after=c2"])
 
+    def test_the_wait_ends_before_the_timeout(self) -> None:
+        asked: list[str] = []
+
+        def note(url: str, _headers: Any, _seconds: float) -> Any:
+            asked.append(url.split("wait=")[1])
+            return 200, {}, b'{"data": [], "next": "c0"}'
+
+        for timeout in (120, 60, 45.5, 10, 4, 0.5):
+            client = sdk.Tributary(API_KEY, "https://tributary.example", timeout=timeout, transport=note)
+            next(client.event_batches())
+        next(client.event_batches(timeout=30))
+        next(client.event_batches(wait=7))
+        self.assertEqual(asked, ["55", "55", "40", "5", "2", "0", "25", "7"])
+
     def test_events_one_by_one(self) -> None:
         event = {"id": "e1", "type": "later.kind"}
         with Stub([{"text": json.dumps({"data": [event, event], "next": "c2"})}]) as stub:

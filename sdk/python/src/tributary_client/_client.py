@@ -23,6 +23,8 @@ _VERSION = "0.1.0"
 _MAX_BALANCE_IDS = 100
 _MAX_STALLED = 100
 """Answers in a row without a step forward: the server is reading behind its cap."""
+_MAX_WAIT = 55
+"""Seconds; the server waits no longer for an event."""
 _MAX_RESTARTS = 3
 
 
@@ -235,11 +237,19 @@ class Tributary:
         consumer: str | None = None,
         types: Sequence[str] | None = None,
         after: str | None = None,
-        wait: int = 55,
+        wait: int | None = None,
         limit: int | None = None,
         timeout: float | None = None,
     ) -> Iterator[EventBatch]:
-        """Answer by answer, also those without events. Going on acknowledges the last one."""
+        """
+        Answer by answer, also those without events. Going on acknowledges the last one. `wait`: seconds that the server
+        waits for an event, at most 55. Default: 55; with a timeout under a minute, the timeout less 5 seconds, but at least
+        half of it.
+        """
+        if wait is None:
+            seconds = self._http.timeout if timeout is None else timeout
+            # The answer comes at the end of the wait, which must be before the end of the call.
+            wait = int(min(_MAX_WAIT, max(seconds - 5, seconds / 2)))
         query = {"consumer": consumer, "types": types, "wait": wait, "limit": limit}
         while True:
             body, _ = self._http.get(_to_path("/v1/events", {**query, "after": after}), timeout)
