@@ -166,6 +166,7 @@ export function makeHttp(options) {
    * @param {AbortSignal} signal
    */
   async function send(url, signal) {
+    signal.throwIfAborted()
     const response = await options.fetch(url, {
       headers: { ...headers, ...named },
       // A redirect could lead the key to another host.
@@ -193,22 +194,23 @@ export function makeHttp(options) {
     const tooLate = () => new TimeoutError(`no answer to ${pathOf(path)} within ${timeout} ms`)
     try {
       for (let attempt = 0; ; attempt += 1) {
+        const sent = await send(options.baseUrl + path, signal).catch((cause) => {
+          if (call.signal?.aborted) throw new AbortedError('the call was aborted', { cause })
+          if (late.signal.aborted) throw tooLate()
+          if (cause instanceof ApiError) return cause
+          return new ConnectionError(`${options.baseUrl} did not answer`, { cause })
+        })
         /** @type {TributaryError} */
         let error
-        try {
-          call.signal?.throwIfAborted()
-          const { response, text } = await send(options.baseUrl + path, signal)
+        if (sent instanceof TributaryError) error = sent
+        else {
+          const { response, text } = sent
           const info = readInfo(response)
           options.onResponse?.(info)
           if (response.status === 200)
             return { body: parseBody(prepare(text), response, options.apiKey), info }
           // A server or a proxy may repeat what it was sent.
           error = toApiError(response, text.replaceAll(options.apiKey, '[secret]'))
-        } catch (cause) {
-          if (call.signal?.aborted) throw new AbortedError('the call was aborted', { cause })
-          if (late.signal.aborted) throw tooLate()
-          if (cause instanceof ApiError) error = cause
-          else error = new ConnectionError(`${options.baseUrl} did not answer`, { cause })
         }
         if (attempt >= maxRetries || !error.isRetryable) throw error
         const waitMs = toWait(error, attempt)

@@ -183,6 +183,16 @@ test('one deadline counts for the whole call, and the own signal is told apart',
   await rejection
 })
 
+test('what the own onResponse throws reaches the caller, and nothing is sent again', async (t) => {
+  const stub = await openStub(t, [accounts(1, {}), accounts(1, {})])
+  const onResponse = () => {
+    throw new RangeError('the log is full')
+  }
+  const client = new sdk.Tributary({ apiKey, baseUrl: stub.baseUrl, onResponse })
+  await assert.rejects(async () => client.accounts.list(), RangeError)
+  assert.equal(stub.requests.length, 1)
+})
+
 test('leaving a loop early asks for no further page', async (t) => {
   const stub = await openStub(t, [accounts(2, { hasMore: true }), accounts(2, {})])
   for await (const _ of new sdk.Tributary({ apiKey, baseUrl: stub.baseUrl }).accounts.list()) break
