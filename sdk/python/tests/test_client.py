@@ -10,6 +10,7 @@ import datetime as dt
 import hashlib
 import hmac
 import json
+import os
 import socket
 import threading
 import time
@@ -18,6 +19,7 @@ from decimal import Decimal
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import tributary_client as sdk
 from tributary_client import webhooks
@@ -267,6 +269,19 @@ class Client(unittest.TestCase):
         with Drip(b"HTTP/1.1 200 OK\r\n\r\n", part=b" " * 1_000_000, pause=0) as base_url:
             with self.assertRaisesRegex(sdk.ApiError, "more than 67108864 bytes"):
                 sdk.Tributary(API_KEY, base_url).connections.list()
+
+    def test_a_proxy_is_used_with_and_without_its_scheme(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as proxy:
+            address = f"127.0.0.1:{proxy.getsockname()[1]}"
+            for value in (f"http://{address}", address, f"user:word@{address}"):
+                with mock.patch.dict(os.environ, {"https_proxy": value, "no_proxy": ""}):
+                    client = sdk.Tributary(API_KEY, "https://tributary.example", max_retries=0, timeout=0.5)
+                    self.assertRaises(sdk.TributaryError, client.connections.list)
+                proxy.settimeout(5)
+                with proxy.accept()[0] as connection:
+                    head = connection.recv(1000).decode()
+                self.assertTrue(head.startswith("CONNECT tributary.example:443 "), head)
+                self.assertEqual("Proxy-Authorization: Basic dXNlcjp3b3Jk" in head, "@" in value)
 
     def test_more_than_a_hundred_balances_are_asked_for_in_several_requests(self) -> None:
         empty: dict[str, Any] = {"body": {"data": []}}

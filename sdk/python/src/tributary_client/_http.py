@@ -275,7 +275,7 @@ class StandardTransport:
         elif proxy is None:
             connection = http.client.HTTPSConnection(host, port, timeout=seconds, context=ssl.create_default_context())
         else:
-            via = urllib.parse.urlsplit(proxy)
+            via = urllib.parse.urlsplit(proxy if "://" in proxy else f"//{proxy}")
             connection = http.client.HTTPSConnection(
                 via.hostname or "", via.port, timeout=seconds, context=ssl.create_default_context()
             )
