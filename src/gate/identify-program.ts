@@ -18,8 +18,11 @@ export interface Program {
   readonly connections: ReadonlySet<ConnectionId> | null
 }
 
-/** The digest of a secret, as a part of the name of its window of guesses. */
-export const shownPrefix = 16
+/**
+ * So many characters of what was given are in the name of its window of guesses: the user of credentials, a
+ * third of a setup token's secret. Names stay in memory; Redis has keyed hashes of them (docs/storage.md).
+ */
+export const guessPrefixLength = 16
 
 /**
  * @param credentials `user:password`; null: none that can be read.
@@ -39,7 +42,7 @@ export interface IdentifyProgramOptions extends TouchOptions {
 export function makeIdentifyProgram(options: IdentifyProgramOptions): IdentifyProgram {
   const touch = makeTouch<ProgramId>('program-last-used', options)
   return async (address, credentials) => {
-    const visitor = toVisitor(address, (credentials ?? '').slice(0, shownPrefix))
+    const visitor = toVisitor(address, (credentials ?? '').slice(0, guessPrefixLength))
     const row = await guess(options.throttle, visitor, async () =>
       credentials === null ? null : options.programs.findCaller(hashSecret(credentials)),
     )

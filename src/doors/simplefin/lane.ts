@@ -9,7 +9,7 @@ import type { ClaimProgram } from '#auth/programs/claim-program.ts'
 import { apiError } from '#contract/errors.ts'
 import type { Lease, LeaseStore, WindowStore } from '#fast/port.ts'
 import type { CacheResult, Gate } from '#gate/gate.ts'
-import { type IdentifyProgram, type Program, shownPrefix } from '#gate/identify-program.ts'
+import { guessPrefixLength, type IdentifyProgram, type Program } from '#gate/identify-program.ts'
 import { guess, type Throttle, toVisitor } from '#gate/throttle.ts'
 import { toRetrySeconds } from '#kernel/retry-after.ts'
 import type { Clock } from '#kernel/time.ts'
@@ -166,7 +166,7 @@ async function claim(
   secret: string,
 ): Promise<string> {
   const address = clientAddress(request, isTrustedProxy)
-  const visitor = toVisitor(address, secret.slice(0, shownPrefix))
+  const visitor = toVisitor(address, secret.slice(0, guessPrefixLength))
   const access = await guess(throttle, visitor, () =>
     spend({ actor: { kind: 'visitor', address } }, secret),
   )
