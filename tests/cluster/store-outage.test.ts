@@ -99,8 +99,9 @@ describe('an outage of PostgreSQL', () => {
   test('a connection that the server ends between calls is replaced unnoticed', async () => {
     const store = await place.open()
     await store.ping()
-    await place.ask(`select pg_terminate_backend(pid) from pg_stat_activity
+    const ended = await place.ask(`select pg_terminate_backend(pid) from pg_stat_activity
       where application_name = 'tributary' and datname = current_database()`)
+    assert.ok(ended.length > 0, 'no connection was there to end')
     await new Promise((resolve) => setTimeout(resolve, 300))
     await store.ping()
     await store.close()

@@ -285,17 +285,21 @@ export function testUsers(store: StoreOf): void {
     assert.equal(await store().users.delete(gone.user.id), false)
   })
 
-  test('the audit takes entries, also of users who are gone', async () => {
-    const user = await addUser(store())
-    await store().users.delete(user.id)
-    const entry = {
-      at: now,
-      actor: byOperator.actor,
-      action: 'users.delete',
-      details: {},
-    } as const
-    await store().audit({ ...entry, userId: user.id })
-    await store().audit({ ...entry, userId: null })
+  test('the entries of a user outlive the user, and are taken afterwards too', async () => {
+    const { id: userId } = await addUser(store())
+    const { actor } = byOperator
+    const entry = { actor, action: 'users.delete', details: {}, userId } as const
+    await store().audit({ ...entry, at: now })
+    await store().users.delete(userId)
+    await store().audit({ ...entry, at: now + 1 })
+    const rows = await store().auditLog.list({ userId, after: null, limit: 9 })
+    assert.deepEqual(
+      rows.map(({ at, action }) => [at - now, action]),
+      [
+        [1, 'users.delete'],
+        [0, 'users.delete'],
+      ],
+    )
   })
 
   test('the store answers', () => store().ping())
