@@ -198,7 +198,10 @@ test('R34b: an endpoint without a ledger is an error, a ledger without an endpoi
   await addEndpoint(store, (await addUser(store)).id)
   const [without] = await look(check)
   assert.deepEqual([without?.name, without?.status], ['ledgers', 'error'])
-  assert.match(without?.message ?? '', /^users with a webhook endpoint and without a ledger: 1;/)
+  assert.match(
+    without?.message ?? '',
+    /^users with an endpoint or a consumer and without a ledger: 1;/,
+  )
 })
 
 test('a file of event keys that others may read is an error with its mode', async (t) => {

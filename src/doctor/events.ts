@@ -1,6 +1,7 @@
 /**
  * Webhook endpoints that receive nothing although their owner did not disable them, ledgers that do not match
- * endpoints (reading R34b), and the place of the event keys, which must be private and writable.
+ * endpoints and consumers (reading R34b), and the place of the event keys, which must be private and
+ * writable.
  */
 import { StoreUnavailableError } from '#store/failure.ts'
 import type { DamagedEndpoint, TroubledEndpoint } from '#store/ports/inspector.ts'
@@ -79,27 +80,29 @@ function describe({ id, email, health, failingSince, disabledReason }: TroubledE
 
 export function checkLedgers({ inspector }: Options): Check {
   return async () => {
-    const { withoutLedger, withoutEndpoint } = await inspector.countLedgerMismatches()
+    const { withoutLedger, unusedLedgers } = await inspector.countLedgerMismatches()
     const findings: Finding[] = []
     if (withoutLedger > 0) {
       findings.push(
         fault(
           'ledgers',
-          `users with a webhook endpoint and without a ledger: ${withoutLedger}; they receive no events`,
+          `users with an endpoint or a consumer and without a ledger: ${withoutLedger}; they receive no events`,
           'Make another endpoint for each (`tributary webhooks create U --url …`), which begins the ledger, and report this',
         ),
       )
     }
-    if (withoutEndpoint > 0) {
+    if (unusedLedgers > 0) {
       findings.push(
         warning(
           'ledgers:idle',
-          `users with a ledger and without a webhook endpoint: ${withoutEndpoint}`,
+          `users with a ledger and without an endpoint or a consumer: ${unusedLedgers}`,
           'Make an endpoint for each and remove it again, which ends the ledger, and report this',
         ),
       )
     }
-    return findings.length > 0 ? findings : [ok('ledgers', 'every user with an endpoint has one')]
+    return findings.length > 0
+      ? findings
+      : [ok('ledgers', 'every user with an endpoint or a consumer has one')]
   }
 }
 

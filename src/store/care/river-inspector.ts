@@ -1,7 +1,7 @@
 /**
  * The event river as operators see it: endpoints in trouble, leases that are held too long, ledgers that do
- * not match endpoints, webhooks of providers, the place of the event keys. It runs only on an operator's
- * request.
+ * not match endpoints and consumers, webhooks of providers, the place of the event keys. It runs only on an
+ * operator's request.
  */
 import { Provider } from '#contract/resources.ts'
 import { type EventId, newId } from '#kernel/ids.ts'
@@ -42,7 +42,7 @@ export function inspectRiver(engine: Engine, sealer: Sealer): RiverInspector {
     ],
     countLedgerMismatches: async () => ({
       withoutLedger: await countWithoutLedger(db),
-      withoutEndpoint: await countWithoutEndpoint(db),
+      unusedLedgers: await countUnusedLedgers(db),
     }),
     findProviderRuns: () => findProviderRuns(db),
     examineKeys: () => examineKeys(engine),
@@ -136,20 +136,27 @@ async function listStuckEndpoints(db: Db, bounds: StuckBounds): Promise<readonly
   return rows.map((row) => ({ kind: 'endpoint', ...row }))
 }
 
+/** Those with an endpoint or a consumer, each once. */
+const receivingUsers = (db: Db) =>
+  db
+    .selectFrom('webhook_endpoints')
+    .select('user_id')
+    .union(db.selectFrom('event_consumers').select('user_id'))
+
 async function countWithoutLedger(db: Db): Promise<number> {
   const row = await db
-    .selectFrom('webhook_endpoints')
-    .select(({ fn }) => fn.count('user_id').distinct().as('count'))
+    .selectFrom(receivingUsers(db).as('receiving'))
+    .select(({ fn }) => fn.countAll().as('count'))
     .where('user_id', 'not in', (query) => query.selectFrom('ledger_keys').select('user_id'))
     .executeTakeFirstOrThrow()
   return Number(row.count)
 }
 
-async function countWithoutEndpoint(db: Db): Promise<number> {
+async function countUnusedLedgers(db: Db): Promise<number> {
   const row = await db
     .selectFrom('ledger_keys')
     .select(({ fn }) => fn.countAll().as('count'))
-    .where('user_id', 'not in', (query) => query.selectFrom('webhook_endpoints').select('user_id'))
+    .where('user_id', 'not in', receivingUsers(db))
     .executeTakeFirstOrThrow()
   return Number(row.count)
 }

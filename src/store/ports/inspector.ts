@@ -167,12 +167,12 @@ export interface StoreInspector {
   listDamagedEndpoints(limit: number): Promise<readonly DamagedEndpoint[]>
   listStuckLeases(bounds: StuckBounds): Promise<readonly StuckLease[]>
   /**
-   * Users whose ledger and endpoints do not match (reading R34b): `withoutLedger` have an endpoint, and syncs
-   * make no events for them; `withoutEndpoint` have a ledger that nothing needs.
+   * `withoutLedger` counts users who have an endpoint or a consumer and no ledger (reading R34b): syncs make
+   * no events for them. `unusedLedgers` belong to users with neither.
    */
   countLedgerMismatches(): Promise<{
     readonly withoutLedger: number
-    readonly withoutEndpoint: number
+    readonly unusedLedgers: number
   }>
   /**
    * When the newest run began that a webhook of the provider asked for; a provider

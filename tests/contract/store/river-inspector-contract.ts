@@ -4,6 +4,7 @@
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import type { UserId } from '#kernel/ids.ts'
 import type { Store } from '#store/ports/store.ts'
 import type { SyncReason } from '#store/ports/syncs.ts'
 import {
@@ -117,21 +118,28 @@ export function testRiverInspector(makePlace: () => Promise<Place>): void {
   )
 
   test(
-    'R34b: users with endpoints and no ledger are counted once each, and ledgers without an endpoint',
+    'R34b: users with endpoints or consumers and no ledger are counted once each, and ledgers of users with neither',
     inStore(async (store) => {
       const both = await addUser(store)
       await store.ledgers.begin(both.id)
       await addEndpoint(store, both.id)
-      const none = { withoutLedger: 0, withoutEndpoint: 0 }
+      const addConsumer = (userId: UserId, name: string) =>
+        store.consumers.create({ userId, name, createdAt: now }, { ofSight: 20, inAll: 100 })
+      const fetching = await addUser(store)
+      await store.ledgers.begin(fetching.id)
+      await addConsumer(fetching.id, 'books')
+      const none = { withoutLedger: 0, unusedLedgers: 0 }
       assert.deepEqual(await store.inspector.countLedgerMismatches(), none)
       const without = await addUser(store)
       await addEndpoint(store, without.id)
       await addEndpoint(store, without.id)
+      await addConsumer(without.id, 'books')
+      await addConsumer((await addUser(store)).id, 'books')
       for (let count = 0; count < 3; count += 1)
         await store.ledgers.begin((await addUser(store)).id)
       assert.deepEqual(await store.inspector.countLedgerMismatches(), {
-        withoutLedger: 1,
-        withoutEndpoint: 3,
+        withoutLedger: 2,
+        unusedLedgers: 3,
       })
     }),
   )
