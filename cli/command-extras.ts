@@ -316,7 +316,6 @@ export const commandExtras: Readonly<Partial<Record<AdminCallName, CommandExtras
       ],
     },
   },
-  // Its checks take eight seconds at most.
   listQueues: {
     show: table('Nothing was looked at.', ['at', 'syncsDue', 'deliveriesPending', 'mailsWaiting']),
   },
@@ -329,5 +328,6 @@ export const commandExtras: Readonly<Partial<Record<AdminCallName, CommandExtras
       empty: 'No provider is configured.',
     },
   },
+  // Its checks take six seconds at most.
   examineService: { waitSeconds: 10, show: { kind: 'diagnosis' } },
 }

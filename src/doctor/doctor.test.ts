@@ -171,6 +171,33 @@ test('a provider that never answers gets the same error and advice as one that i
   assert.deepEqual(failures, ['provider:fiskil'])
 })
 
+test('a store that hangs is named as the cause, and the provider is asked all the same', async (t) => {
+  const place = makeMigratedPlace()
+  const opened = await place.open()
+  t.after(async () => {
+    await opened.close()
+    await place.remove()
+  })
+  const inspector = { ...opened.inspector, listUse: () => new Promise<never>(() => {}) }
+  const store = { ...opened, inspector }
+  await using side = await openSetting()
+  const { adapter } = side
+  const adapters = { fiskil: adapter }
+  const { diagnosis } = await diagnose(t, { timeoutMs: 1000, store, adapters })
+  const found = find(diagnosis.checks, 'provider:fiskil')
+  assert.equal(found.status, 'ok')
+  assert.match(found.message, /accepts our credentials; .* who is linked is not known/)
+  const access = { ...adapter.access, hasOwnCredentials: false }
+  const unasked = { fiskil: { ...adapter, access } }
+  const other = await diagnose(t, { timeoutMs: 1000, store, adapters: unasked })
+  assert.deepEqual(find(other.diagnosis.checks, 'provider:fiskil'), {
+    name: 'provider:fiskil',
+    status: 'error',
+    message: 'it needs the store: no answer within 0.5 s',
+    action: 'Repair the store first',
+  })
+})
+
 test('a check that fails by an error of ours is reported without its message, which is logged', async (t) => {
   const { diagnosis, failures } = await diagnose(t, {
     machine: { ...machine, freeBytes: () => Promise.reject(new Error('words for the log')) },

@@ -46,13 +46,13 @@ export interface DoctorOptions {
   readonly origins: () => Origins
   /** A check that failed because of a mistake of ours, or timed out: for the log. */
   readonly onFailure: (check: string, error: unknown) => void
-  /** Limit per check; 8000 when absent, so that the whole stays below ten seconds. */
+  /** Limit per check; 6000 when absent, so that the command has its answer within ten seconds. */
   readonly timeoutMs?: number
 }
 
 export type Examine = () => Promise<Diagnosis>
 
-const defaultTimeoutMs = 8000
+const defaultTimeoutMs = 6000
 
 export function makeDoctor(options: DoctorOptions): Examine {
   const checks = listChecks(options)
@@ -81,13 +81,13 @@ interface Look {
 
 /** In the order of the report. */
 function listChecks(options: DoctorOptions): readonly Look[] {
-  const { installation, machine } = options
+  const { installation, machine, timeoutMs = defaultTimeoutMs } = options
   const look = (name: string, check: Check, whenLate: string): Look => ({ name, check, whenLate })
   const storeAction = remedyForStore(installation)
   const providers = Object.values(options.adapters).map((adapter) =>
     look(
       `provider:${adapter.provider}`,
-      checkProvider(adapter, options),
+      checkProvider(adapter, { ...options, storeWaitMs: timeoutMs / 2 }),
       remedyForProvider(adapter.provider),
     ),
   )

@@ -27,6 +27,8 @@ interface Options {
   /** The origins that currently apply. */
   readonly origins: () => Pick<Origins, 'base'>
   readonly installation: Pick<Installation, 'mode'>
+  /** How long the store may take, so that its silence is not taken for the provider's. */
+  readonly storeWaitMs: number
 }
 
 interface UseOptions extends Pick<Options, 'store'> {
@@ -41,11 +43,11 @@ const maxStale = 20
 
 /** A provider that is reached with people's own keys alone is only asked once somebody is linked there. */
 export function checkProvider(adapter: Adapter, options: Options): Check {
-  const { clock, store } = options
+  const { clock, store, storeWaitMs } = options
   const { provider, access } = adapter
   const name = `provider:${provider}`
   return async (signal) => {
-    const use = await readUse(adapter, store)
+    const use = await readUse(adapter, store, storeWaitMs)
     const isUnused = use === 'none'
     const people = describePeople(adapter, use)
     const action = isUnused ? access.nextStep : null
@@ -94,13 +96,21 @@ function findNextStep(
 async function readUse(
   { provider, access }: Adapter,
   { inspector }: Options['store'],
+  waitMs: number,
 ): Promise<ProviderUse | 'none' | 'unknown'> {
+  const late = Promise.withResolvers<never>()
+  const timer = setTimeout(
+    () => late.reject(new StoreUnavailableError(`no answer within ${waitMs / 1000} s`)),
+    waitMs,
+  )
   try {
-    const uses = await inspector.listUse(maxNamed)
+    const uses = await Promise.race([inspector.listUse(maxNamed), late.promise])
     return uses.find((one) => one.provider === provider) ?? 'none'
   } catch (error) {
     if (!(error instanceof StoreUnavailableError) || !access.hasOwnCredentials) throw error
     return 'unknown'
+  } finally {
+    clearTimeout(timer)
   }
 }
 
