@@ -49,7 +49,7 @@ function describe(condition: StoreCondition, { storeDir }: Installation): Findin
   return warning(
     'store',
     `${message}; ${unknownMigrations} of them are of a newer version`,
-    'Finish the upgrade: this process runs the older version, and may not start again on this store',
+    'Finish the upgrade: this process runs the older version',
   )
 }
 
