@@ -3,6 +3,7 @@
  */
 import assert from 'node:assert/strict'
 import { after, before, describe, test } from 'node:test'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { Client } from 'pg'
 import { startPeriodic } from '#jobs/periodic.ts'
 import { openStore } from '#store/open-store.ts'
@@ -219,6 +220,27 @@ function testSharing({ makePlace }: PostgresGround): void {
     const [one, two] = await Promise.all([place.open(), place.open()])
     for (let round = 0; round < 30; round += 1) await raceRelink(one, two)
     await Promise.all([one.close(), two.close()])
+  })
+
+  test('a request for consent that waits for its row holds up no other one', async () => {
+    const store = await place.open()
+    const ask = (row: ReturnType<typeof newOAuthRow>) =>
+      store.oauth.savePending(row, { at: now, ofOrigin: 5, inAll: 9 })
+    const row = newOAuthRow({ model: 'Interaction', origin: someHash() })
+    assert.equal(await ask(row), 'kept')
+    const holder = new Client({ connectionString: place.databaseUrl })
+    await holder.connect()
+    await holder.query('begin')
+    await holder.query('select 1 from oauth_rows where id = $1 for update', [row.id])
+    const again = ask(row)
+    await untilWaiting(place)
+    const other = ask(newOAuthRow({ model: 'Interaction', origin: someHash() }))
+    const first = await Promise.race([other, again, sleep(2_000, 'both wait')])
+    await holder.query('commit')
+    assert.equal(first, 'kept')
+    assert.deepEqual(await Promise.all([other, again]), ['kept', 'kept'])
+    await holder.end()
+    await store.close()
   })
 
   test('a write that lost to a deadlock is tried again and succeeds', async () => {

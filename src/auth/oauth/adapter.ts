@@ -31,7 +31,10 @@ export interface OAuthAdapterOptions {
 /** Limit of never used clients per address; beyond it the oldest are deleted. */
 const maxUnusedClients = 100
 
-/** Limit of requests that may wait for a person at once: per address, and in all (a few kB each). */
+/**
+ * Limit of requests that may wait for a person at once: per address, and in all (a few kB each). On
+ * PostgreSQL those that are stored at the same moment may exceed it, by ten for each process at most.
+ */
 export const pendingBounds = { ofOrigin: 50, inAll: 5000 } as const
 
 const models: ReadonlySet<string> = new Set<OAuthModel>([

@@ -4,6 +4,7 @@
  * deleted, so that nobody can lock others out by filling the table.
  */
 import { type RawBuilder, sql } from 'kysely'
+import type { Engine } from '../engine/engine.ts'
 import { type Db, isAfter } from '../engine/tables.ts'
 import type { NewOAuthRow, OAuthStore } from '../ports/oauth.ts'
 import { networkBytes } from '../ports/oauth.ts'
@@ -26,9 +27,14 @@ const isOfOrigin = (origin: Uint8Array | null) =>
  */
 const network = sql<Uint8Array>`substr(origin, 1, ${sql.lit(networkBytes)})`
 
-/** Checks the bounds for one more waiting request and makes room; the caller holds the lock on requests. */
+interface Admission {
+  readonly engine: Engine
+  readonly tx: Db
+}
+
+/** Checks the bounds for one more waiting request and makes room, in the transaction that stores it. */
 export async function admitPending(
-  tx: Db,
+  { engine, tx }: Admission,
   { origin }: Pick<NewOAuthRow, 'origin'>,
   { at, ofOrigin, inAll }: Bounds,
 ): Promise<'kept' | 'origin_full' | 'full'> {
@@ -37,14 +43,15 @@ export async function admitPending(
     return 'origin_full'
   }
   if ((await count(tx, waiting, inAll)) < inAll) return 'kept'
-  return origin !== null && (await takePlace(tx, origin, waiting)) ? 'kept' : 'full'
+  return origin !== null && (await takePlace({ engine, tx }, origin, waiting)) ? 'kept' : 'full'
 }
 
 /**
- * Deletes the oldest request of the network with the most; false when the new request's network has as many.
+ * Deletes the oldest request of the network with the most; false when the new request's network has as many,
+ * or when there was none that no other transaction deletes.
  */
 async function takePlace(
-  tx: Db,
+  { engine, tx }: Admission,
   origin: Uint8Array,
   waiting: RawBuilder<boolean>,
 ): Promise<boolean> {
@@ -57,13 +64,15 @@ async function takePlace(
   const own = origin.slice(0, networkBytes)
   const most = Number(largest.count)
   if ((await count(tx, sql`${network} = ${own} and ${waiting}`, most)) + 1 >= most) return false
-  await sql`
-    delete from oauth_rows where id in (
+  // Each transaction takes a row of its own and waits for none. SQLite has a single writer.
+  const free = engine.kind === 'postgres' ? sql`for update skip locked` : sql``
+  const { numAffectedRows } = await sql`
+    delete from oauth_rows where id = (
       select id from oauth_rows where ${network} = ${largest.network} and ${waiting}
-      order by expires_at, id limit 1
+      order by expires_at, id limit 1 ${free}
     )
   `.execute(tx)
-  return true
+  return numAffectedRows === 1n
 }
 
 /** Counts the rows, reading at most `limit` of them. */

@@ -219,20 +219,19 @@ interface PendingOptions {
   readonly tx: Db
 }
 
-/** Requests are counted and stored one at a time, so that two of them cannot both take the last place. */
+/** No lock is held while requests are counted: anybody may send them, and others need the connections. */
 async function savePending(
   { engine, sealer, tx }: PendingOptions,
   row: NewOAuthRow,
   bounds: Parameters<OAuthStore['savePending']>[1],
 ): Promise<'kept' | 'origin_full' | 'full'> {
-  await engine.lock(tx, 'pending-requests')
   const known = await tx
     .selectFrom('oauth_rows')
     .select('id')
     .where('id', '=', row.id)
     .executeTakeFirst()
   if (known === undefined) {
-    const outcome = await admitPending(tx, row, bounds)
+    const outcome = await admitPending({ engine, tx }, row, bounds)
     if (outcome !== 'kept') return outcome
   }
   await saveRow(tx, sealer, row)

@@ -73,9 +73,10 @@ export interface OAuthStore {
   save(row: NewOAuthRow): Promise<boolean>
   /**
    * Creates a request that waits for a person, or replaces its payload and expiry. A new one is stored only
-   * while fewer than these bounds wait at `at`, per origin and in total, whatever the number of concurrent
-   * processes. When the total is reached, the oldest request of the network with the most is deleted instead,
-   * unless the new request's own network has about as many.
+   * while fewer than these bounds wait at `at`, per origin and in total. Calls do not wait for one another:
+   * at most as many as run at once may be stored beyond a bound. When the total is reached, the oldest
+   * request of the network with the most is deleted instead, unless the new request's own network has about
+   * as many.
    */
   savePending(
     row: NewOAuthRow,

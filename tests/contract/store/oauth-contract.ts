@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { newId, type SessionId, type UserId } from '#kernel/ids.ts'
 import type { StoreChange } from '#store/ports/changes.ts'
-import { networkBytes } from '#store/ports/oauth.ts'
+import { networkBytes, type OAuthStore } from '#store/ports/oauth.ts'
 import type { StoreOf } from './place.ts'
 import {
   addGrant,
@@ -15,6 +15,11 @@ import {
   someHash,
   somePassword,
 } from './rows.ts'
+
+type Bounds = Parameters<OAuthStore['savePending']>[1]
+
+/** The most transactions of one process: its connections to PostgreSQL. */
+const runningAtOnce = 10
 
 export function testOAuth(store: StoreOf): void {
   testRows(store)
@@ -98,30 +103,56 @@ function testPending(store: StoreOf): void {
   const pending = (origin: Uint8Array | null = null) =>
     newOAuthRow({ model: 'Interaction', origin })
 
-  test('of many requests at once no more wait than may, of one origin and in all', async () => {
+  /** One after another. */
+  const saveAll = async (rows: readonly ReturnType<typeof pending>[], bounds: Bounds) => {
+    const outcomes = []
+    for (const row of rows) outcomes.push(await store().oauth.savePending(row, bounds))
+    return outcomes
+  }
+  const areKept = (rows: readonly ReturnType<typeof pending>[]) =>
+    Promise.all(rows.map(async ({ id }) => (await store().oauth.find('Interaction', id)) !== null))
+
+  test('no more requests wait than may, of one origin and in all', async () => {
     const [mine, other] = [someHash(), someHash()]
     const bounds = { at: now, ofOrigin: 5, inAll: 8 }
     const rows = Array.from({ length: 12 }, () => pending(mine))
-    const outcomes = await Promise.all(rows.map((row) => store().oauth.savePending(row, bounds)))
+    const outcomes = await saveAll(rows, bounds)
     const kept = rows.filter((_row, index) => outcomes[index] === 'kept')
     assert.equal(kept.length, 5)
     assert.equal(outcomes.filter((outcome) => outcome === 'origin_full').length, 7)
-    for (const [index, row] of rows.entries()) {
-      const found = await store().oauth.find('Interaction', row.id)
-      assert.equal(found !== null, outcomes[index] === 'kept')
-    }
+    assert.deepEqual(
+      await areKept(rows),
+      outcomes.map((outcome) => outcome === 'kept'),
+    )
     const others = Array.from({ length: 5 }, () => pending(other))
-    const theirs = await Promise.all(others.map((row) => store().oauth.savePending(row, bounds)))
+    const theirs = await saveAll(others, bounds)
     // The last one takes a place of the origin that has most of them, until both have as many.
     assert.deepEqual(theirs.sort(), ['full', 'kept', 'kept', 'kept', 'kept'])
-    const found = await Promise.all(kept.map(({ id }) => store().oauth.find('Interaction', id)))
-    assert.equal(found.filter((row) => row !== null).length, 4)
+    const found = await areKept(kept)
+    assert.equal(found.filter(Boolean).length, 4)
     // One that waits already is replaced however full it is, and what is over takes no place.
-    const first = kept.find((_row, index) => found[index] !== null) ?? pending()
+    const first = kept.find((_row, index) => found[index]) ?? pending()
     assert.equal(await store().oauth.savePending({ ...first, payload: '{}' }, bounds), 'kept')
     assert.equal((await store().oauth.find('Interaction', first.id))?.payload, '{}')
     const later = { ...bounds, at: first.expiresAt }
     assert.equal(await store().oauth.savePending(pending(mine), later), 'kept')
+  })
+
+  test('of many requests at once no more wait than may, and than run at once', async () => {
+    const at = now + 2_000_000
+    const soon = (origin: Uint8Array) => ({ ...pending(origin), expiresAt: at + 1000 })
+    const burst = (rows: readonly ReturnType<typeof pending>[], bounds: Bounds) =>
+      Promise.all(rows.map((row) => store().oauth.savePending(row, bounds)))
+    const mine = someHash()
+    const rows = Array.from({ length: 60 }, () => soon(mine))
+    await burst(rows, { at, ofOrigin: 20, inAll: 1000 })
+    const kept = (await areKept(rows)).filter(Boolean).length
+    assert.ok(kept >= 20 && kept < 20 + runningAtOnce, `${kept}`)
+    const others = Array.from({ length: 60 }, () => soon(someHash()))
+    await burst(others, { at, ofOrigin: 20, inAll: 20 })
+    const left = (await areKept([...rows, ...others])).filter(Boolean).length
+    assert.equal(left, kept, 'each took the place of another one')
+    await store().oauth.sweep(at + 2000, 1000)
   })
 
   test('a network that holds all places, by any number of addresses, makes room for every other network', async () => {
