@@ -3,6 +3,7 @@
  * as a file on standard output. Progress and failures are said on standard error. A file that fails in its
  * middle has no end, so that no program takes it for whole.
  */
+
 import type { Account, Balance } from '#contract/resources.ts'
 import {
   type ExportedRow,
@@ -11,6 +12,7 @@ import {
   UnfitRowError,
 } from '#exports/exporter.ts'
 import { makeExporter } from '#exports/make-exporter.ts'
+import { errorCode } from '#kernel/error-code.ts'
 import { factsOf, providerNames } from '#providers/all-facts.ts'
 import type { Environment } from '#settings/environment-file.ts'
 import { ApiError, Tributary, TributaryError } from '../sdk/typescript/index.js'
@@ -186,7 +188,7 @@ async function readBalance(
 
 /** The failure, and how far the file has come. */
 function explain(error: unknown, { rows, last }: Progress): unknown {
-  const isUnread = error instanceof Error && 'code' in error && error.code === 'EPIPE'
+  const isUnread = errorCode(error) === 'EPIPE'
   const isOurs =
     [OutputError, TributaryError, TypeError, UnfitRowError].some((kind) => error instanceof kind) ||
     isUnread

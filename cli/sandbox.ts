@@ -2,6 +2,7 @@
  * `tributary sandbox`: runs the emulators alone in the foreground, for another Tributary or any other client.
  * Prints their addresses as environment lines to copy, and runs until it is stopped.
  */
+import { errorCode } from '#kernel/error-code.ts'
 import { systemClock } from '#kernel/time.ts'
 import { factsOf, providerNames } from '#providers/all-facts.ts'
 import { emulators } from '#sandbox/emulators.ts'
@@ -109,7 +110,7 @@ function describe({ environment, people, ownKeys, personalKeys }: Printed): stri
 }
 
 function explain(error: unknown): unknown {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
+  const code = errorCode(error)
   const port = error instanceof Error && 'port' in error ? String(error.port) : ''
   if (code === 'EADDRINUSE') {
     const message = `port ${port} is taken by another process; choose others with ${providerNames.map((name) => `--${portFlag(name)}`).join(', ')}`

@@ -6,6 +6,7 @@
 import { readFile } from 'node:fs/promises'
 import { dirname, join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { errorCode } from '#kernel/error-code.ts'
 import {
   type Environment,
   type EnvironmentFile,
@@ -132,9 +133,9 @@ async function readIfThere(file: string): Promise<string | null> {
     // Through a link any file of this user would be sent as the token.
     return (await readFile(file, { encoding: 'utf8', flag: plainFileFlags })).trim()
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? error.code : undefined
+    const code = errorCode(error)
     if (code === 'ENOENT' || code === 'ENOTDIR') return null
-    const why = code === 'ELOOP' ? 'it is a link' : String(code)
+    const why = code === 'ELOOP' ? 'it is a link' : code || 'unknown'
     throw refusal(`${file} cannot be read (${why}); set ADMIN_TOKEN instead`, [], error)
   }
 }

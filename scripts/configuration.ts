@@ -2,7 +2,9 @@
  * Writes `docs/configuration.md` and `.env.example` from the one table of variables
  * (`src/settings/settings.ts`); with `--check` it writes nothing and fails when they differ from it.
  */
+
 import { readFileSync, writeFileSync } from 'node:fs'
+import { errorCode } from '#kernel/error-code.ts'
 import { personalVariables } from '#providers/all-facts.ts'
 import type { Setting } from '#settings/setting-kinds.ts'
 import { chapters } from '#settings/settings.ts'
@@ -117,7 +119,7 @@ function readExisting(url: URL): string | null {
   try {
     return readFileSync(url, 'utf8')
   } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return null
+    if (errorCode(error) === 'ENOENT') return null
     throw error
   }
 }

@@ -5,6 +5,7 @@
  * precedence and is not printed.
  */
 import { readFileSync } from 'node:fs'
+import { errorCode } from '#kernel/error-code.ts'
 
 /** The states of systemd's reader (`parse_env_file`), which goes through the characters one by one. */
 type State =
@@ -118,7 +119,7 @@ function readSettings(path: string): string | null {
   try {
     return readFileSync(path, 'utf8')
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : String(error)
+    const code = errorCode(error) || String(error)
     process.stderr.write(`tributary: ${path} cannot be read (${code})\n`)
     process.exitCode = 1
     return null

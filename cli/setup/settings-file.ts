@@ -4,9 +4,11 @@
  * replaced as a whole, readable by its owner alone. Everything is done by descriptor and through no link, so
  * that nobody who may write to the folder leads it to another file.
  */
+
 import { type FileHandle, open, rename, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isDeepStrictEqual, parseEnv } from 'node:util'
+import { errorCode } from '#kernel/error-code.ts'
 import { parseVariables } from '#settings/environment-file.ts'
 import { plainFileFlags } from '#store/plain-file.ts'
 import { Refusal } from '../server.ts'
@@ -77,7 +79,7 @@ async function openDraft(
   try {
     return await open(draft, 'wx', 0o600)
   } catch (error) {
-    if (codeOf(error) !== 'EEXIST') throw unwritable(path, names, error)
+    if (errorCode(error) !== 'EEXIST') throw unwritable(path, names, error)
     const message = `${draft} exists: another setup is writing ${path}; if none runs, remove that file and run setup again`
     throw new Refusal({ error: { message } }, { cause: error })
   }
@@ -95,7 +97,7 @@ async function readIfThere(path: string): Promise<Found | null> {
   try {
     file = await open(path, plainFileFlags)
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return null
+    if (errorCode(error) === 'ENOENT') return null
     throw error
   }
   try {
@@ -157,12 +159,8 @@ function unreadable(path: string, names: readonly string[]): Refusal {
 function unwritable(path: string, names: readonly string[], cause: unknown): Refusal {
   const elsewhere = `set ${names.join(', ')} in the environment`
   const message =
-    codeOf(cause) === 'ELOOP'
+    errorCode(cause) === 'ELOOP'
       ? `${path} is a link, and setup writes through none; put the file itself in its place, or ${elsewhere}`
-      : `${path} cannot be written (${codeOf(cause)}); make its folder writable for the user that runs this, or ${elsewhere}`
+      : `${path} cannot be written (${errorCode(cause) || String(cause)}); make its folder writable for the user that runs this, or ${elsewhere}`
   return new Refusal({ error: { message } }, { cause })
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : String(error)
 }

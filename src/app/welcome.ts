@@ -2,6 +2,7 @@
 
 import type { Origins } from '#contract/origins.ts'
 import { FewFilesError } from '#doors/connection-limits.ts'
+import { errorCode } from '#kernel/error-code.ts'
 import { findFailure } from '#providers/failure.ts'
 import type { Demo } from '#sandbox/demo.ts'
 import type { Config } from '#settings/compose.ts'
@@ -144,8 +145,8 @@ export function describeStartFailure(error: unknown): string {
   if (error instanceof StoreOpenError || error instanceof SecretsError) return error.message
   if (error instanceof StoreCopyError || error instanceof FewFilesError) return error.message
   if (error instanceof StoreUnavailableError) return toAdvice(error)
-  if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
-    const port = 'port' in error ? String(error.port) : ''
+  if (errorCode(error) === 'EADDRINUSE') {
+    const port = error instanceof Error && 'port' in error ? String(error.port) : ''
     return `port ${port} is taken by another process; stop that one, or set PORT or ADMIN_PORT to a free one`
   }
   if (error instanceof Error && 'code' in error && error.code === 'EACCES' && isListening(error)) {

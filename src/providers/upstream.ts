@@ -6,6 +6,7 @@
 
 import type { Dispatcher } from 'undici'
 import type { Provider } from '#contract/resources.ts'
+import { errorCode } from '#kernel/error-code.ts'
 import { lazily } from '#kernel/lazily.ts'
 import { ProcessStopping } from '#kernel/process-stopping.ts'
 import { BlockedAddress } from '#outbound/allowed-address.ts'
@@ -268,11 +269,6 @@ function encodingOf(header: string | string[] | undefined): string | null {
   return codings.every((coding) => /^[a-z0-9_-]{1,20}$/.test(coding))
     ? codings.join(', ')
     : 'unknown'
-}
-
-function errorCode(error: unknown): string {
-  const code = error instanceof Error && 'code' in error ? error.code : undefined
-  return typeof code === 'string' ? code : ''
 }
 
 /** A connection that was reset before any byte arrived, e.g. a kept-alive one that was just closed. */

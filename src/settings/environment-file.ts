@@ -3,9 +3,11 @@
  * refuses lines that the runtime would silently ignore; a value is never part of a message, since it may be a
  * secret.
  */
+
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'
+import { errorCode } from '#kernel/error-code.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
@@ -71,9 +73,9 @@ function readIfThere(path: string): Found | null {
     file = openSync(path, O_RDONLY | O_NONBLOCK)
     return readOpened(file, path)
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : null
+    const code = errorCode(error)
     if (code === 'ENOENT' || code === 'ENOTDIR') return null
-    if (code === null) throw error
+    if (code === '') throw error
     throw new EnvironmentFileError(
       `${path} exists but cannot be read (${code}): make it readable for the user that runs this, or move it elsewhere`,
       { cause: error },

@@ -2,8 +2,10 @@
  * Variables whose value may be in a file that another variable names, e.g. a private key. The file is read at
  * the start, and its text takes the place of the value.
  */
+
 import { readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { errorCode } from '#kernel/error-code.ts'
 import { factsOf, providerNames } from '#providers/all-facts.ts'
 import type { Environment } from './environment-file.ts'
 
@@ -84,7 +86,6 @@ function readText(path: string): string | { readonly problem: string } {
     const text = readFileSync(path, 'utf8')
     return text.trim() === '' ? { problem: 'names a file that is empty' } : text
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown'
-    return { problem: `names a file that cannot be read (${code})` }
+    return { problem: `names a file that cannot be read (${errorCode(error) || 'unknown'})` }
   }
 }

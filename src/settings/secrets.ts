@@ -4,9 +4,11 @@
  * a new key would make everything sealed with the old one unreadable. For the same reason no key is generated
  * when a store already exists. A link in the place of a file, or of their folder, is refused.
  */
+
 import { randomBytes } from 'node:crypto'
 import { type FileHandle, link, open, readFile, stat, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { errorCode } from '#kernel/error-code.ts'
 import { Secret } from '#kernel/secret.ts'
 import { describeOnlookers, makeFolder } from '#store/make-folder.ts'
 import { plainFileFlags, SymlinkError, setMode, statPlain } from '#store/plain-file.ts'
@@ -87,7 +89,7 @@ async function sizeOf(path: string): Promise<number> {
   try {
     return (await stat(path)).size
   } catch (error) {
-    if (['ENOENT', 'ENOTDIR'].includes(codeOf(error))) return 0
+    if (['ENOENT', 'ENOTDIR'].includes(errorCode(error))) return 0
     throw new SecretsError(`${path} cannot be read: ${describe(error)}`, { cause: error })
   }
 }
@@ -137,7 +139,7 @@ async function loadFile<Value>(path: string, rules: FileRules<Value>): Promise<V
         { cause },
       )
     const advice =
-      codeOf(cause) === ''
+      errorCode(cause) === ''
         ? ''
         : '; see that DATA_DIR is a directory that the user of this process may write, on a disk with free space'
     throw new SecretsError(`${path} cannot be used: ${describe(cause)}${advice}`, { cause })
@@ -149,10 +151,6 @@ async function loadFile<Value>(path: string, rules: FileRules<Value>): Promise<V
 
 function describe(cause: unknown): string {
   return cause instanceof Error ? cause.message : String(cause)
-}
-
-function codeOf(error: unknown): string {
-  return error instanceof Error && 'code' in error ? String(error.code) : ''
 }
 
 const maxFileBytes = 65_536
@@ -176,7 +174,7 @@ async function createFile(path: string, text: string): Promise<string> {
   try {
     await link(draft, path)
   } catch (error) {
-    if (codeOf(error) !== 'EEXIST') await createWithoutLinks(path, text, error)
+    if (errorCode(error) !== 'EEXIST') await createWithoutLinks(path, text, error)
   } finally {
     await unlink(draft)
   }
@@ -198,11 +196,11 @@ async function writeDurably(path: string, text: string): Promise<void> {
 
 /** Some mounted file systems have no hard links: there, exclusive creation is used alone. */
 async function createWithoutLinks(path: string, text: string, cause: unknown): Promise<void> {
-  if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes(codeOf(cause))) throw cause
+  if (!['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS'].includes(errorCode(cause))) throw cause
   try {
     await writeDurably(path, text)
   } catch (error) {
-    if (codeOf(error) !== 'EEXIST') throw error
+    if (errorCode(error) !== 'EEXIST') throw error
   }
 }
 
@@ -214,13 +212,13 @@ async function syncFolder(path: string): Promise<void> {
   try {
     folder = await open(path, 'r')
   } catch (error) {
-    if (['EISDIR', 'EPERM', 'EACCES'].includes(codeOf(error))) return
+    if (['EISDIR', 'EPERM', 'EACCES'].includes(errorCode(error))) return
     throw error
   }
   try {
     await folder.sync()
   } catch (error) {
-    if (!['EINVAL', 'EPERM', 'ENOTSUP'].includes(codeOf(error))) throw error
+    if (!['EINVAL', 'EPERM', 'ENOTSUP'].includes(errorCode(error))) throw error
   } finally {
     await folder.close()
   }
@@ -238,7 +236,7 @@ function tighten(path: string, mode: number, warnings: string[]): void {
     setMode(path, mode)
     warnings.push(`${path} could be read by others (mode ${octal(now)}): it is ${octal(mode)} now.`)
   } catch (error) {
-    if (!['EPERM', 'EROFS', 'EACCES'].includes(codeOf(error))) throw error
+    if (!['EPERM', 'EROFS', 'EACCES'].includes(errorCode(error))) throw error
     warnings.push(`${path} can be read by others (mode ${octal(now)}) and that cannot be changed.`)
   }
 }

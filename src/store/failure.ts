@@ -2,6 +2,7 @@
  * How the durable store fails, in two kinds: it cannot be opened (the process must not start), or it is
  * temporarily unavailable (doors answer 503). Any other error from the store is a bug of ours.
  */
+import { errorCode } from '#kernel/error-code.ts'
 
 export type OpenFailure =
   | 'in_use'
@@ -72,6 +73,6 @@ export function toAdvice({ message, remedy }: StoreUnavailableError): string {
  * Node's `tls` refuses the server's certificate: of an unknown issuer, of another name, or out of its time.
  */
 export function isCertificateRefusal(error: Error): boolean {
-  const code = 'code' in error ? String(error.code) : ''
-  return /^(?:CERT_|(?:DEPTH_ZERO_)?SELF_SIGNED_CERT|UNABLE_TO_|ERR_TLS_CERT_)/.test(code)
+  const refusals = /^(?:CERT_|(?:DEPTH_ZERO_)?SELF_SIGNED_CERT|UNABLE_TO_|ERR_TLS_CERT_)/
+  return refusals.test(errorCode(error))
 }

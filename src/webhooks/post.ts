@@ -3,7 +3,9 @@
  * failure of the receiver is an outcome with a description, not an exception; it never contains an address
  * that a name resolved to.
  */
+
 import type { Dispatcher } from 'undici'
+import { errorCode } from '#kernel/error-code.ts'
 import { BlockedAddress, findUrlProblem } from '#outbound/allowed-address.ts'
 import { exchange, NoAnswerInTime } from '#outbound/exchange.ts'
 import type { AttemptOutcome } from './retry-policy.ts'
@@ -99,7 +101,7 @@ function describe(error: unknown, stop: AbortSignal): string {
   // How undici ends a connection on which one of them comes: its code is that of any other end.
   if (error instanceof Error && /^bad (response|upgrade)$/.test(error.message))
     return 'the answer began with 100 (Continue) or 101 (Switching Protocols), which nothing asked for'
-  const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+  const code = errorCode(error)
   const known = words[code]
   if (known !== undefined) return known
   if (error instanceof Error && error.name === 'HTTPParserError') return 'the answer is not HTTP'

@@ -2,7 +2,9 @@
  * What SQLite and PostgreSQL have in common, and the one way to write: a transaction that records the users
  * whose rows it changed. Repositories use nothing else of an engine.
  */
+
 import type { CompiledQuery } from 'kysely'
+import { errorCode } from '#kernel/error-code.ts'
 import type { UserId } from '#kernel/ids.ts'
 import { StoreUnavailableError } from '../failure.ts'
 import type { BeginChange, StoreChange, WorkKind } from '../ports/changes.ts'
@@ -176,7 +178,5 @@ function tell(feeds: Feeds, { users, work, fed }: CommittedChanges): void {
 
 /** PostgreSQL, Appendix A: 40001 serialization_failure, 40P01 deadlock_detected. */
 function isTransient(error: unknown): boolean {
-  return (
-    error instanceof Error && 'code' in error && (error.code === '40001' || error.code === '40P01')
-  )
+  return ['40001', '40P01'].includes(errorCode(error))
 }

@@ -3,9 +3,11 @@
  * is an exclusive SQLite lock on a separate file: the operating system releases it when the process ends, so
  * it is never stale.
  */
+
 import { accessSync, closeSync, constants, openSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { errorCode } from '#kernel/error-code.ts'
 import { StoreOpenError } from '../failure.ts'
 import type { StoreLog } from '../log.ts'
 import { describeOnlookers, makeFolder } from '../make-folder.ts'
@@ -67,7 +69,7 @@ export function enterExisting(dataDir: string): SqliteDirectory | null {
 function notWritable(dataDir: string, cause: unknown, known?: string): StoreOpenError {
   if (cause instanceof SymlinkError)
     return new StoreOpenError('not_writable', cause.message, { cause })
-  const code = known ?? (cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown')
+  const code = known ?? (errorCode(cause) || 'unknown')
   return new StoreOpenError(
     'not_writable',
     `the data directory ${dataDir} cannot be written (${code}); see that the user of this process may write there and that its disk has space, or set another DATA_DIR`,
