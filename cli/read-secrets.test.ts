@@ -83,15 +83,13 @@ test('what is not secret is shown as it is typed; erasing and arrow keys work as
   assert.equal(await other.ask({ text: '', isSecret: true }), 'right')
 })
 
-test('Ctrl-C stops, Ctrl-D is the end, and the terminal is as it was after both', async () => {
-  const stopped = makeTerminal('sek\x03')
-  const reading = readSecrets(stopped.input, ['--a'], stopped.show)
-  await assert.rejects(reading, saying(/^Stopped; nothing was changed$/))
-  const ended = makeTerminal('\x04')
-  const reader = makeLineReader(ended.input, ended.show)
-  assert.equal(await reader.ask({ text: '', isSecret: true }), null)
-  await reader.close()
-  for (const { raw } of [stopped, ended]) assert.deepEqual(raw, [true, false])
+test('Ctrl-C and Ctrl-D stop, and the terminal is as it was after both', async () => {
+  for (const typed of ['sek\x03', '\x04']) {
+    const { input, show, raw } = makeTerminal(typed)
+    const reading = readSecrets(input, ['--a'], show)
+    await assert.rejects(reading, saying(/^Stopped; nothing was changed$/))
+    assert.deepEqual(raw, [true, false])
+  }
 })
 
 test('the terminal shows nothing that is typed before the question stands there', async () => {

@@ -14,7 +14,7 @@ export interface Question {
   readonly text: string
   /** Nothing of the answer is shown. */
   readonly isSecret: boolean
-  /** What Ctrl-C is answered with; absent: that nothing was changed. */
+  /** What Ctrl-C and Ctrl-D are answered with; absent: that nothing was changed. */
   readonly ifStopped?: string
 }
 
@@ -23,9 +23,8 @@ export interface LineReader {
   /** True for a terminal: `ask` then shows the question and waits for a person. */
   readonly isTerminal: boolean
   /**
-   * The next line without its end, or a whole PEM text, which has several. Null at the end of the input (on a
-   * terminal Ctrl-D).
-   * @throws Refusal for Ctrl-C, and for a line that is too long.
+   * The next line without its end, or a whole PEM text, which has several. Null at the end of the input.
+   * @throws Refusal for Ctrl-C, for Ctrl-D at the beginning of a line, and for a line that is too long.
    */
   ask(question: Question): Promise<string | null>
   /** True when more text than was asked for has arrived already; never for a terminal. Waits for nothing. */
@@ -173,8 +172,7 @@ async function readKeys(
   for (;;) {
     const keys = [...rest.text.replaceAll(/\x1b\[[\d;]*[A-Za-z~]/g, '')]
     for (const [index, key] of keys.entries()) {
-      if (key === interrupt) throw stopped(question)
-      if (key === endOfInput && line.length === 0) return null
+      if (key === interrupt || (key === endOfInput && line.length === 0)) throw stopped(question)
       if (key === '\r' || key === '\n') {
         rest.text = keys.slice(index + 1).join('')
         return line.join('')

@@ -31,7 +31,7 @@ export const stoppedHalfway = 'Stopped; run setup again, it completes what is mi
 /**
  * The keys with what was given anew; null when nothing was.
  * @param reason why the present ones are refused, without a full stop.
- * @throws Refusal for Ctrl-C.
+ * @throws Refusal for Ctrl-C and Ctrl-D.
  */
 export async function askAgain(
   keys: PersonalKeys,

@@ -153,18 +153,18 @@ test('a typed key that is refused is not kept: the next run asks for it again', 
   }
 })
 
-test('Ctrl-C, the end of the input and a signal end it with one line, and nothing is made', async (t) => {
+test('Ctrl-C, Ctrl-D and a signal end it with one line, and nothing is made', async (t) => {
   const { folder, setUp } = makeFolder(t)
   for (const [args, typed] of [
     [[], '\x03'],
     [['--email', email], `${akahuApp}\x03`],
+    [[], '\x04'],
+    [['--email', email], '\x04'],
   ] as const) {
     const { code, out, err } = await setUp(args, { typed })
     assert.deepEqual([code, out], [1, ''])
     assert.match(err, /tributary: Stopped; nothing was changed\n$/)
   }
-  const ended = await setUp([], { typed: '\x04' })
-  assert.match(ended.err, /tributary: The e-mail address of the owner is needed: --email E\n$/)
   const stopped = await setUp(['--email', email], { untilStopped: async () => {} })
   assert.match(stopped.err, /^tributary: Stopped; run setup again, it completes what is missing\n$/)
   assert.throws(() => readFileSync(join(folder, '.env')), { code: 'ENOENT' })
