@@ -133,8 +133,19 @@ test('a key of another provider is never sent, and is asked for again at once', 
   const typed = `${leaveOut}${up}\r\r\r${consumerKey}\r`
   const { code, err } = await setUp(args, { typed })
   assert.equal(code, 0, err)
-  assert.match(err, /SNAPTRADE_CLIENT_ID is a key of Up, .*\.\nGive it again/)
+  assert.match(err, /the client id is a key of Up, [^;]*\.\nGive it again/)
   assert.equal(read(), broker(clientId, consumerKey))
+})
+
+test('a typed key of another provider, or of another field, is asked for again at once, twice more, and named as the question did', async (t) => {
+  const { setUp } = makePlace(t, 'SANDBOX=false\n')
+  const typed = `${up}\r${akahuApp}\r${akahuUser}\r\r${akahuUser}\r"${up}"\r${akahuApp}\r`
+  const { code, out, err } = await setUp(args, { typed })
+  assert.equal(code, 1)
+  const again = ['a key of Up, which', 'a key of Akahu, which', 'a value in quotes.']
+  for (const what of again) assert.equal(err.split(`\n  This is ${what}`).length, 2, what)
+  assert.match(out, /\(akahu\): \d accounts?\n/)
+  assert.match(err, /Up is not linked: the personal access token is a key of Akahu, .*; copy it/)
 })
 
 test('a key is tried three times at most, and Ctrl-C says that a repeated run completes it', async (t) => {
@@ -158,7 +169,7 @@ test('a private key that cannot be read is asked for twice more, may be pasted a
   const typed = `${leaveOut}${id}\rnot-a-key\r${pem}\r`
   const { code, out, err } = await setUp(args, { typed, env })
   assert.equal(code, 0, err)
-  assert.equal(err.match(/ENABLEBANKING_PRIVATE_KEY is no PEM text/g)?.length, 1, err)
+  assert.equal(err.match(/ {2}This is no PEM text: .*\.\n/g)?.length, 1, err)
   assert.match(
     out,
     /the keys are accepted\. Set a password \(`tributary users set-password emma@b\.example/,
@@ -175,6 +186,6 @@ test('a private key that stays unreadable is one line, and the others are linked
   assert.match(out, /\(up\): \d accounts?\n/)
   assert.match(
     err,
-    /Enable Banking is not linked: ENABLEBANKING_PRIVATE_KEY is no PEM text[^\n]*; then run setup again\n/,
+    /Enable Banking is not linked: the private key is no PEM text: copy the whole [^\n]*dashes; then run setup again\n/,
   )
 })

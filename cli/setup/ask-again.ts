@@ -6,7 +6,7 @@ import { factsOf } from '#providers/all-facts.ts'
 import type { LineReader } from '../read-secrets.ts'
 import {
   type FoundKeys,
-  findProblem,
+  findFaulty,
   findValues,
   type PersonalKeys,
   toAnswers,
@@ -51,9 +51,9 @@ export async function askAgain(
     asking.reader.pause()
     if (given.size === 0) return null
     const renewed = { ...found, held: new Map([...found.held, ...given]) }
-    const problem = findProblem(renewed, true)
-    if (problem === null) return withGiven(keys, renewed, { given, asking })
-    why = problem
+    const faulty = findFaulty(renewed, renewed.values)
+    if (faulty === null) return withGiven(keys, renewed, { given, asking })
+    why = faulty.sentence
   }
   return null
 }

@@ -75,8 +75,8 @@ export async function collectKeys(
       continue
     }
     const isAsked = reader !== null && !isOtherwise(personal, environment)
-    const asked = !isAsked ? [] : await askUntilReadable(found, reader, say)
-    const problem = findProblem(found, isFixed(personal, environment))
+    const asked = !isAsked ? [] : await askMissing(found, reader, say)
+    const problem = findProblem(found, asked, isFixed(personal, environment))
     if (problem !== null) problems.push(problem)
     const missing = listMissing(found)
     if (missing.length === 0 && problem === null && found.held.size > 0)
@@ -147,7 +147,7 @@ async function askMissing(
   const missing = listMissing(found)
   if (missing.length > 0) say(`\n${name}, ${source}. Enter leaves it out.\n`)
   for (const value of missing) {
-    const answer = (await reader.ask({ text: `  ${value.asks}: `, isSecret: true }))?.trim()
+    const answer = await askOne(found.provider, value, { reader, say })
     if (!answer) break
     found.held.set(value.variable, answer)
     given.push(value)
@@ -155,71 +155,71 @@ async function askMissing(
   return given
 }
 
-/** How often a key that cannot be read is asked for once more. */
+/** How often a value that cannot be right is asked for once more. */
 const maxRepeats = 2
 
-async function askUntilReadable(
-  found: FoundKeys,
-  reader: LineReader,
-  say: (text: string) => void,
-): Promise<readonly Value[]> {
-  const asked = await askMissing(found, reader, say)
-  for (let repeats = 0; repeats < maxRepeats; repeats += 1) {
-    const unread = findUnreadable(found)
-    if (unread === null || !asked.includes(unread.value)) break
-    say(`  ${describeUnread(found, unread)}\n`)
-    const text = `  ${unread.value.asks}: `
-    const answer = (await reader.ask({ text, isSecret: true }))?.trim()
-    if (!answer) break
-    found.held.set(unread.value.variable, answer)
+async function askOne(
+  provider: Provider,
+  value: Value,
+  { reader, say }: { readonly reader: LineReader; readonly say: (text: string) => void },
+): Promise<string | undefined> {
+  for (let repeats = 0; ; repeats += 1) {
+    const answer = (await reader.ask({ text: `  ${value.asks}: `, isSecret: true }))?.trim()
+    const fault = answer ? findFault(provider, value, answer) : null
+    if (fault === null || repeats === maxRepeats) return answer
+    say(`  This ${fault}.\n`)
   }
-  return asked
 }
-
-interface Unread {
-  readonly value: Value
-  readonly detail: string
-}
-
-/** A private key that cannot be read as one; null: there is none. */
-function findUnreadable({ provider, values, held }: FoundKeys): Unread | null {
-  const { linkFields } = factsOf(provider)
-  for (const value of values) {
-    const text = held.get(value.variable)
-    if (text === undefined || linkFields[value.field]?.isLong !== true) continue
-    const key = readPrivateKey(text)
-    if (key.kind === 'problem') return { value, detail: key.detail }
-  }
-  return null
-}
-
-const describeUnread = ({ personal }: FoundKeys, { value, detail }: Unread) =>
-  `${personal.name} is not linked: ${value.variable} ${detail}`
 
 /** Ids and tokens of the providers; anything else could not be sent, or not be written to `.env`. */
 const visible = /^[\x21-\x7e]{1,1024}$/
 /** A file's text: its lines are read by whoever takes it. */
 const visibleLines = /^[\x20-\x7e\r\n]{1,8192}$/
 
+const isFile = (provider: Provider, { field }: Value): boolean =>
+  factsOf(provider).linkFields[field]?.isLong === true
+
+/** Completes a sentence about a value that cannot be right; null: it may be. */
+function findFault(provider: Provider, value: Value, text: string): string | null {
+  const wrong = describeWrongKey(provider, value.field, text)
+  if (wrong !== null) return `is ${wrong}`
+  const isLong = isFile(provider, value)
+  if (!(isLong ? visibleLines : visible).test(text))
+    return 'has blanks or other characters that no key has'
+  const key = isLong ? readPrivateKey(text) : null
+  return key?.kind === 'problem' ? key.detail : null
+}
+
+/**
+ * The first value that cannot be right, as a sentence without a full stop, and what to do; null: there is
+ * none.
+ * @param asked is named as the question did, the others by their variables.
+ */
+export function findFaulty(
+  { provider, personal, values, held }: FoundKeys,
+  asked: readonly Value[],
+): { readonly sentence: string; readonly advice: string } | null {
+  for (const value of values) {
+    const text = held.get(value.variable)
+    const fault = text === undefined ? null : findFault(provider, value, text)
+    if (fault === null) continue
+    const name = asked.includes(value) ? `the ${toName(value)}` : value.variable
+    // What is wrong with a file says already how to copy it.
+    const copy = isFile(provider, value) ? 'then' : `copy it again, ${personal.source}, and`
+    const advice = `${copy} run setup again`
+    return { sentence: `${personal.name} is not linked: ${name} ${fault}`, advice }
+  }
+  return null
+}
+
+/** The question without its example. */
+const toName = ({ asks }: Value) => asks.replace(/(?:,| \().*$/, '')
+
 /** What was found and cannot be used, as one sentence; null: nothing. */
-export function findProblem(found: FoundKeys, isFixed: boolean): string | null {
-  const { provider, personal, values, held } = found
-  for (const { field, variable } of values) {
-    const value = held.get(variable)
-    const what = value === undefined ? null : describeWrongKey(provider, field, value)
-    if (what === null) continue
-    return `${personal.name} is not linked: ${variable} is ${what}; copy it again, ${personal.source}, and run setup again`
-  }
-  const { linkFields } = factsOf(provider)
-  const odd = values.find(({ field, variable }) => {
-    const pattern = linkFields[field]?.isLong === true ? visibleLines : visible
-    return held.has(variable) && !pattern.test(held.get(variable) ?? '')
-  })?.variable
-  if (odd !== undefined) {
-    return `${personal.name} is not linked: ${odd} has blanks or other characters that no key has; copy it again, ${personal.source}, and run setup again`
-  }
-  const unread = findUnreadable(found)
-  if (unread !== null) return `${describeUnread(found, unread)}; then run setup again`
+function findProblem(found: FoundKeys, asked: readonly Value[], isFixed: boolean): string | null {
+  const { personal, values, held } = found
+  const faulty = findFaulty(found, asked)
+  if (faulty !== null) return `${faulty.sentence}; ${faulty.advice}`
   const missing = listMissing(found)
   const hasToken = values.some(({ variable, isToken }) => isToken && held.has(variable))
   const isKeyAlone = values.every(({ isToken }) => !isToken)

@@ -138,7 +138,7 @@ test('a typed key that is refused is not kept: the next run asks for it again', 
   const { folder, setUp } = makeFolder(t)
   const { SNAPTRADE_CLIENT_ID: id, SNAPTRADE_CONSUMER_KEY: key } = snaptrade
   const swapped = await setUp(['--email', email], {
-    typed: `${akahuUser}\r${akahuApp}\r${id}\rwrong\r${up}\r`,
+    typed: `${akahuApp}\ruser_token_nobody\r${id}\rwrong\r${up}\r`,
   })
   assert.equal(swapped.code, 1)
   assert.match(swapped.err, /Akahu is not linked: [\s\S]*SnapTrade is not linked: /)
