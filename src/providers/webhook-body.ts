@@ -45,9 +45,10 @@ export function toFields(value: unknown): WebhookFields | null {
   return isRecord(value) ? { ...value } : null
 }
 
-/** A text of 1 to 256 characters; null for anything else. */
+/** A text of 1 to 256 characters, none of them NUL, which PostgreSQL refuses; null for anything else. */
 export function readShortText(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' && value.length <= maxTextLength ? value : null
+  if (typeof value !== 'string' || value === '' || value.length > maxTextLength) return null
+  return value.includes('\0') ? null : value
 }
 
 /** A short text that is equal for equal inputs only, whatever their length. */

@@ -122,8 +122,10 @@ test('events about data that we do not serve give no notice; unknown ones are co
     const { notices, oddities } = await noticesOf({ ...ids, event })
     assert.deepEqual([notices, oddities], [[], ['unknown webhook']])
   }
-  const nobody = await noticesOf({ event: 'consent.updated', end_user_id: 4 })
-  assert.deepEqual(nobody, { notices: [], oddities: ['webhook without a person'] })
+  for (const id of [4, '', 'a\0b']) {
+    const nobody = await noticesOf({ event: 'consent.updated', end_user_id: id })
+    assert.deepEqual(nobody, { notices: [], oddities: ['webhook without a person'] })
+  }
 })
 
 test('a repeated delivery has the key of the first one, another message has another', async () => {

@@ -70,6 +70,8 @@ export function makeSingleUseStore(options: RepositoryOptions): SingleUseStore {
     },
     withdraw: (kind, email, now) =>
       write(async (tx) => {
+        // PostgreSQL refuses NUL in text.
+        if (email.includes('\0')) return false
         const [emailLower] = comparableEmails(email)
         const ended = tx
           .deleteFrom('mailed_links')

@@ -58,6 +58,7 @@ export function testSingleUse(store: StoreOf): void {
     assert.equal(await singleUse.withdraw('reset', tokens.second.email, later), false)
     assert.equal(await singleUse.withdraw('invitation', 'asked@EXAMPLE.test', later), true)
     assert.equal(await singleUse.withdraw('invitation', 'asked@EXAMPLE.test', later), false)
+    assert.equal(await singleUse.withdraw('invitation', 'asked\0@example.test', later), false)
     assert.deepEqual(await list(9), [tokens.first.email])
     assert.equal(await singleUse.use('invitation', tokens.second.hash, later), null)
   })
