@@ -15,6 +15,7 @@ const kept = [
   'warp://mcp/oauth2callback',
   'windsurf://x/oauth',
   'zed://oauth',
+  'msauth.com.example.app://auth',
 ]
 
 const refused = [
@@ -55,7 +56,9 @@ const refused = [
     'ms-msdt',
     'itms-services',
   ],
-  ...['web+mcp', 'ext+x', 'urn', 'View-Source', 'FILE'],
+  ...['web+mcp', 'ext+x', 'https+x', 'http+unix', 'file+x', 'urn', 'View-Source', 'FILE'],
+  ...['ms-word', 'ms-appx-web', 'MS-x', 'onenote', 'windowsdefender', 'internet-explorer'],
+  ...['shortcuts', 'powershell', 'cmd', 'self'],
 ]
 
 test('an answer goes to https, to http on loopback, and to the own scheme of an application', () => {
@@ -128,11 +131,17 @@ test('an address on the web names one host: nothing that a browser’s policy re
     'x!y',
     '~x',
     'a+b=c',
+    'a..test',
+    'x_y.test',
+    '.',
+    '..',
+    '.test',
+    'a.test..',
   ])
     assert.match(findRedirectProblem(`https://${host}/cb`) ?? '', /must name one host/, host)
   for (const uri of [
     'https://xn--bcher-kva.test/cb',
-    'https://x_y.test./cb',
+    'https://x-y.test./cb',
     'https://192.0.2.1:8443/cb',
     'https://x.test/*',
   ])

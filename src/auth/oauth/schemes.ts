@@ -10,34 +10,39 @@ const foreign: ReadonlySet<string> = new Set(
     // Transports and other networks.
     'ftp ftps sftp tftp gopher ws wss shttp coap coaps coap+tcp coap+ws dav davs caldav caldavs carddav carddavs webcal',
     'ipfs ipns dweb hyper dat magnet ed2k feed nntp news rtsp rtsps rtmp rtp mms mmsh mmst icecast stun stuns turn turns',
-    'ldap ldaps telnet tn3270 ssh rlogin rdp ms-rd vnc irc irc6 ircs git svn svn+ssh rsync nfs smb cifs afp redis mqtt',
+    'ldap ldaps telnet tn3270 ssh rlogin rdp vnc irc irc6 ircs git svn svn+ssh rsync nfs smb cifs afp redis mqtt',
     // Files and data.
     'file filesystem content data blob cid mid mhtml jar zip res resource pkcs11',
     // Scripts.
     'javascript vbscript livescript mocha ecmascript jscript perlscript',
     // Browsers: internal pages, and schemes that wrap another one.
-    'about chrome chrome-extension chrome-search chrome-untrusted chrome-error chrome-native chrome-devtools devtools',
+    'self about chrome chrome-extension chrome-search chrome-untrusted chrome-error chrome-native chrome-devtools devtools',
     'edge edge-extension brave opera vivaldi firefox moz-extension moz-icon moz-nullprincipal safari-extension',
-    'safari-web-extension safari-reader webkit-extension ms-browser-extension extension isolated-app view-source wyciwyg',
-    'microsoft-edge microsoft-edge-holographic googlechrome googlechromes firefox-focus x-safari-http x-safari-https',
+    'safari-web-extension safari-reader webkit-extension extension isolated-app view-source wyciwyg',
+    'internet-explorer microsoft-edge microsoft-edge-holographic googlechrome googlechromes firefox-focus x-safari-http x-safari-https',
     'view-cache read reader page-icon favicon urn uuid tag info ni nih oid doi',
     // Operating systems: start a program or write a message.
-    'intent android-app android-resource ios-app market itms itms-apps itms-appss itms-services ms-windows-store',
+    'intent android-app android-resource ios-app market itms itms-apps itms-appss itms-services',
     'mailto xmpp sip sips tel callto sms smsto mmsto fax geo maps facetime facetime-audio imessage',
-    'ms-its ms-itss its mk hcp help shell search search-ms ms-help ms-msdt ms-officecmd ms-settings ms-appinstaller',
-    'ms-appx ms-appx-web ms-appdata ms-screenclip ms-cxh ms-cxh-full ms-word ms-excel ms-powerpoint ms-access ms-visio',
+    'its mk hcp help shell cmd powershell shortcuts search search-ms onenote windowsdefender',
     'vnd.ms.radio prefs x-apple.systempreferences x-man-page applescript afp-over-ip nfs-over-ip dict prospero wais z39.50r',
     'bitcoin ethereum lightning payto upi openid openid4vp oauth acct',
   ].flatMap((line) => line.split(' ')),
 )
 
-/** Schemes that web sites can register handlers for (HTML Standard, 8.9.3). */
-const ofHandlers = /^(?:web|ext)\+/
+/**
+ * Schemes that web sites can register handlers for (HTML Standard, 8.9.3), those of Windows and its programs,
+ * and those that carry one of the web or of files.
+ */
+const foreignClass = /^(?:(?:web|ext|https?|file)\+|ms-)/
 
 /** RFC 3986 §2: a parser removes or encodes other characters; the address would not be the given one. */
 const ofUris = /^[A-Za-z\d\-._~:/?#[\]@!$&'()*+,;=%]*$/
-/** A host by name or address. The parser takes more, and `*` means every host in a browser's policy. */
-const hostName = /^(?:[a-z\d._-]+|\[[a-f\d:.]+\])$/
+/**
+ * A host by name or address. The parser takes more; in a browser's policy `*` means every host, and a name
+ * with an empty label or a `_` means none (CSP 3 §2.3.1).
+ */
+const hostName = /^(?:[a-z\d-]+(?:\.[a-z\d-]+)*\.?|\[[a-f\d:.]+\])$/
 
 /**
  * RFC 9110 §4.2: an authority without a user. The parser also takes fewer slashes, for which a browser stays
@@ -64,6 +69,6 @@ export function findRedirectProblem(uri: string): string | null {
       ? null
       : 'redirect_uris may use http on loopback addresses only'
   }
-  if (!foreign.has(scheme) && !ofHandlers.test(scheme)) return null
+  if (!foreign.has(scheme) && !foreignClass.test(scheme)) return null
   return 'redirect_uris may use https, http on loopback addresses, or a scheme of the application itself'
 }
