@@ -15,6 +15,7 @@ import type { UserRow } from '#store/ports/users.ts'
 import { ownTimezone } from '../timezone.ts'
 import type { Attempts } from './attempts.ts'
 import type { Browsers } from './browsers.ts'
+import { GivenName, GivenPassword, mayBeEmail, passwordProblem } from './given-fields.ts'
 import { type Invite, type InviteOptions, makeInvite } from './invite.ts'
 import { isAcceptable, type Passwords } from './password.ts'
 import {
@@ -134,19 +135,7 @@ function provesAddress({ print }: ByMailOptions, kind: SingleUseKind): boolean {
   return kind === 'invitation' || (kind === 'reset' && print === null)
 }
 
-const problemOf = {
-  name: 'Enter a name of at most 100 characters',
-  password: 'Choose a password of 10 to 256 characters; length is what counts',
-} as const
-
-const AcceptInput = z.object({
-  name: z
-    .string()
-    .trim()
-    .regex(/^[^\p{Cc}]{1,100}$/u, problemOf.name),
-  password: z.string().refine(isAcceptable, problemOf.password),
-  timezone: ownTimezone,
-})
+const AcceptInput = z.object({ name: GivenName, password: GivenPassword, timezone: ownTimezone })
 
 interface Accepting {
   readonly token: string
@@ -212,8 +201,6 @@ async function addInvited(
 }
 
 const defaultLeastMs = 400
-/** Longer than any accepted e-mail address. */
-const maxGivenEmail = 1024
 
 async function askForPassword(
   options: ByMailOptions,
@@ -230,8 +217,7 @@ async function askForPassword(
 }
 
 async function sendReset(options: ByMailOptions, actor: Visitor, email: string): Promise<void> {
-  const isAddress = email.includes('@') && email.length <= maxGivenEmail && !/\p{Cc}/u.test(email)
-  const user = isAddress ? await options.store.users.find(email) : null
+  const user = mayBeEmail(email) ? await options.store.users.find(email) : null
   if (user === null || !(await options.attempts.ofMail('reset', user.email))) return
   const about = { userId: user.id, email: user.email }
   const made = await options.store
@@ -260,7 +246,7 @@ async function choosePassword(
   if (wait !== null) return { kind: 'slow_down', retryAfterSeconds: wait }
   const found = await judgeToken(options, 'reset', token)
   if (found.kind === 'void') return found
-  if (!isAcceptable(newPassword)) return { kind: 'invalid', problem: problemOf.password }
+  if (!isAcceptable(newPassword)) return { kind: 'invalid', problem: passwordProblem }
   const hash = await hashFor(options, actor, newPassword)
   if (hash === null) return busy
   if (found.replaces !== null) await thinOut(options.store, found.replaces)

@@ -10,12 +10,11 @@ import { parseInput } from '#contract/input.ts'
 import type { UserId } from '#kernel/ids.ts'
 import type { StoreRows } from '#store/ports/store.ts'
 import type { AuthActionOptions } from '../action-options.ts'
+import { passwordRule } from './given-fields.ts'
 import { isAcceptable, type Passwords } from './password.ts'
 
 /** Never repeated in a message, like every refused value. */
-export const password = z
-  .string('must be text')
-  .refine(isAcceptable, 'must have 10 to 256 characters; length is what counts')
+export const password = z.string('must be text').refine(isAcceptable, `must have ${passwordRule}`)
 
 export const PasswordInput = z.strictObject({ password })
 

@@ -30,8 +30,9 @@ import {
   type SecondStepChoice,
 } from './code-step.ts'
 import { type CountForm, makeCountForm } from './form-limit.ts'
+import { GivenName, GivenPassword, mayBeEmail } from './given-fields.ts'
 import { makePasskeys, type Passkeys } from './passkeys/passkeys.ts'
-import { isAcceptable, type Passwords } from './password.ts'
+import type { Passwords } from './password.ts'
 import {
   type AttemptTarget,
   busy,
@@ -131,20 +132,12 @@ export interface SignIns {
   readonly runIdempotent: RunIdempotent
 }
 
-/** Longer than any accepted e-mail address. */
-const maxGivenEmail = 1024
-const namePattern = /^[^\p{Cc}]{1,100}$/u
-
-const signUpProblems = {
-  name: 'Enter a name of at most 100 characters',
-  email: 'Enter an e-mail address like you@example.com',
-  password: 'Choose a password of 10 to 256 characters; length is what counts',
-} as const
+const emailProblem = 'Enter an e-mail address like you@example.com'
 
 const SignUpInput = z.strictObject({
-  name: z.string(signUpProblems.name).trim().regex(namePattern, signUpProblems.name),
-  email: z.string(signUpProblems.email).transform(tidyEmail).refine(isEmail, signUpProblems.email),
-  password: z.string(signUpProblems.password).refine(isAcceptable, signUpProblems.password),
+  name: GivenName,
+  email: z.string(emailProblem).transform(tidyEmail).refine(isEmail, emailProblem),
+  password: GivenPassword,
   timezone: ownTimezone,
 })
 type SignUpInput = z.infer<typeof SignUpInput>
@@ -257,9 +250,7 @@ async function mayConfirm(parts: Parts, { email }: SignUpInput): Promise<boolean
 /** Which counter a failure of this attempt belongs to, and what is stored of the account. */
 async function findSubject(parts: Parts, email: string, source: Source): Promise<AttemptTarget> {
   const { store } = parts
-  // Not the present rules for addresses: the user may have been created under earlier ones.
-  const isAddress = email.includes('@') && email.length <= maxGivenEmail && !/\p{Cc}/u.test(email)
-  const user = isAddress ? await store.users.find(email) : null
+  const user = mayBeEmail(email) ? await store.users.find(email) : null
   // Always query the store: a faster answer would reveal that the account does not exist.
   const stored = await store.sessions.findPassword(user?.id ?? newId<UserId>())
   if (user === null) return { user, stored: null, subject: { kind: 'stranger', email } }

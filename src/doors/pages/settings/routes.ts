@@ -1,5 +1,6 @@
 /** The settings of the signed-in person: name, time zone, password and sessions. */
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import { passwordProblem } from '#auth/sign-in/given-fields.ts'
 import { parseUuid, type SessionId } from '#kernel/ids.ts'
 import { unreachable } from '#kernel/unreachable.ts'
 import type { PagesContext } from '../context.ts'
@@ -137,11 +138,9 @@ async function changePassword(context: PagesContext, turn: FormTurn): Promise<Fa
     case 'refused':
       reply.code(400)
       return showSettings(context, turn, { passwords: { password: 'This is not your password' } })
-    case 'unacceptable': {
+    case 'unacceptable':
       reply.code(400)
-      const newPassword = 'Choose a password of 10 to 256 characters; length is what counts'
-      return showSettings(context, turn, { passwords: { newPassword } })
-    }
+      return showSettings(context, turn, { passwords: { newPassword: passwordProblem } })
     case 'slow_down':
     case 'busy':
       return showSettings(context, turn, { message: askToRetry(reply, result) })
