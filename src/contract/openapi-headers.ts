@@ -2,6 +2,7 @@
  * Response headers of the OpenAPI description (contract, Common response headers; readings R2, R5 to R9).
  * `required` means present on every response that lists the header.
  */
+import { sunset } from './limits.ts'
 import type { Json, JsonObject } from './openapi-schemas.ts'
 
 const text = { type: 'string' }
@@ -71,7 +72,7 @@ const headers = {
   Sunset: {
     description: 'The HTTP date after which calls without accountId end.',
     schema: text,
-    example: 'Wed, 01 Sep 2027 00:00:00 GMT',
+    example: sunset,
   },
   Link: {
     description: 'Where the deprecation is explained (`rel="deprecation"`).',

@@ -6,6 +6,7 @@ import { isAscii } from 'node:buffer'
 import type { ServerResponse } from 'node:http'
 import type { ApiError } from '#contract/errors.ts'
 import { toEnvelope } from '#contract/errors.ts'
+import { sunset } from '#contract/limits.ts'
 import type { WindowState } from '#fast/port.ts'
 import type { Answer, CacheResult } from '#gate/gate.ts'
 import { type Clock, toIso } from '#kernel/time.ts'
@@ -18,9 +19,6 @@ export interface ReplyFacts {
   /** The answer needs the deprecation headers (reading R9). */
   readonly deprecated: boolean
 }
-
-/** Calls without accountId keep working until then (contract, Common response headers). */
-const sunset = 'Wed, 01 Sep 2027 00:00:00 GMT'
 
 const json = 'application/json; charset=utf-8'
 
