@@ -66,7 +66,7 @@ function defaultFrom(before: Micros, rules: DateRules): Moment | null {
   return { kind: 'day', day: day.subtract({ days: rules.defaultDays }).toString() }
 }
 
-function firstInstant(moment: Moment, zone: Zone): Micros {
+export function firstInstant(moment: Moment, zone: Zone): Micros {
   return moment.kind === 'day' ? zone.startOfDay(moment.day) : moment.instant
 }
 

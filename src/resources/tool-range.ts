@@ -13,7 +13,7 @@ import {
   toMillis,
   type Zone,
 } from '#kernel/time.ts'
-import { type DateParameters, type Moment, readBound } from './date-window.ts'
+import { type DateParameters, firstInstant, type Moment, readBound } from './date-window.ts'
 
 /** The earliest bounds that can be written (RFC 3339 §5.6: years have four digits, offsets end at 23:59). */
 const earliest = { day: '0000-01-01', instant: '0000-01-01T00:00:00+23:59' } as const
@@ -41,7 +41,7 @@ export function readToolRange(
   }
   const latest = shift(from, maxDays, zone)
   if (to === null) return toTexts(given.from, latest.end < now ? latest.text : undefined)
-  if (startOf(to, zone) > latest.start) {
+  if (firstInstant(to, zone) > latest.start) {
     throw apiError('invalid_params', {
       details: [`to: must be at most ${maxDays} days after from; ask year by year`],
     })
@@ -91,10 +91,6 @@ function shift(moment: Moment, days: number, zone: Zone): Shifted {
   const shiftedMs = at.add({ days }).epochMilliseconds
   const instant = addMicros(toMicros(shiftedMs), moment.instant - toMicros(ms))
   return { text: toIso(shiftedMs), start: instant, end: instant }
-}
-
-function startOf(moment: Moment, zone: Zone): Micros {
-  return moment.kind === 'day' ? zone.startOfDay(moment.day) : moment.instant
 }
 
 function toTexts(from: string | undefined, to: string | undefined) {
