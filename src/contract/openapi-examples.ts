@@ -13,6 +13,7 @@ import {
 import { apiVersion } from './events.ts'
 import type { Json, JsonObject } from './openapi-schemas.ts'
 import type { OperationName, RestName } from './operations.ts'
+import { noBalancesOf, rightEndpoint } from './right-endpoint.ts'
 
 const bank = '7f0c9a52-3f0e-4a57-9a3f-0d5b7a3a2a10'
 const broker = 'c2d9f8f4-6f0b-4f0e-8a54-0f4d4c6f7b21'
@@ -210,12 +211,11 @@ export const replyExamples: Readonly<Record<RestName, JsonObject>> = {
 }
 
 const dateRule = 'Must be YYYY-MM-DD or RFC3339 with timezone (Z or +HH:MM)'
-const useBanking = 'This is a banking connection; use /v1/transactions or /v1/balances'
 
 const texts: Readonly<Partial<Record<ErrorName, ErrorOptions>>> = {
   invalid_params: { details: ['connectionId: is required'] },
   invalid_dates: { details: [`from: ${dateRule}`] },
-  wrong_endpoint_for_category: { message: useBanking },
+  wrong_endpoint_for_category: { message: rightEndpoint.banking },
   upstream_bad_request: {
     message: 'Upstream rejected request: consent withdrawn, reconnect',
   },
@@ -234,14 +234,10 @@ const textsOf: Readonly<
   },
   list_balances: {
     invalid_params: { details: ['accountIds: is required'] },
-    wrong_endpoint_for_category: {
-      message: `Balances are for banking accounts; use /v1/holdings for ${shares.accountId}`,
-    },
+    wrong_endpoint_for_category: { message: noBalancesOf([shares.accountId]) },
   },
   list_transactions: {
-    wrong_endpoint_for_category: {
-      message: 'This is a brokerage connection; use /v1/trades or /v1/holdings',
-    },
+    wrong_endpoint_for_category: { message: rightEndpoint.brokerage },
   },
 }
 

@@ -8,6 +8,7 @@ import { apiError } from '#contract/errors.ts'
 import type { listBalances } from '#contract/operations.ts'
 import { withinReach } from '#contract/reach.ts'
 import { type Balance, Provider } from '#contract/resources.ts'
+import { noBalancesOf } from '#contract/right-endpoint.ts'
 import type { AccountId, LoginId } from '#kernel/ids.ts'
 import { parseUuid } from '#kernel/ids.ts'
 import { type Millis, parseInstant, toMillis } from '#kernel/time.ts'
@@ -76,10 +77,8 @@ async function findAccounts(
 function refuseBrokerage(accounts: readonly AccountRow[]): void {
   const offending = accounts.filter((row) => categoryOf(row.provider) === 'brokerage')
   if (offending.length === 0) return
-  const ids = offending.map((row) => row.id).join(', ')
-  throw apiError('wrong_endpoint_for_category', {
-    message: `Balances are for banking accounts only; use /v1/holdings for these brokerage accounts: ${ids}`,
-  })
+  const message = noBalancesOf(offending.map((row) => row.id))
+  throw apiError('wrong_endpoint_for_category', { message })
 }
 
 /** The balance reader of each provider; null: the provider is not configured, so its balances are null. */

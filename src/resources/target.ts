@@ -6,6 +6,7 @@ import type { Caller } from '#auth/caller.ts'
 import { apiError } from '#contract/errors.ts'
 import { withinReach } from '#contract/reach.ts'
 import type { ConnectionCategory, Provider } from '#contract/resources.ts'
+import { rightEndpoint } from '#contract/right-endpoint.ts'
 import type { AccountId, ConnectionId, UserId } from '#kernel/ids.ts'
 import { parseUuid } from '#kernel/ids.ts'
 import type { Millis } from '#kernel/time.ts'
@@ -47,11 +48,6 @@ export function toGuardTarget(
 }
 
 export const categoryOf = (provider: Provider): ConnectionCategory => factsOf(provider).category
-
-const rightEndpoint: Record<ConnectionCategory, string> = {
-  banking: 'This is a banking connection; use /v1/transactions or /v1/balances',
-  brokerage: 'This is a brokerage connection; use /v1/trades or /v1/holdings',
-}
 
 /** Finds what a request refers to; throws the catalogue's errors in the order of reading R3. */
 export async function findReadTarget(
