@@ -1,6 +1,6 @@
 /**
- * What is known of a client before it is identified: its address behind trusted proxies, the request's id,
- * and whether it is still connected.
+ * What is known of a client before it is identified: its address behind trusted proxies, the path and
+ * the id of its request, and whether it is still connected.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isIP } from 'node:net'
@@ -102,6 +102,12 @@ const sane = /^[A-Za-z0-9._~:@+/=-]{1,128}$/
 export function requestIdOf(request: IncomingMessage): string {
   const given = request.headers['x-request-id']
   return typeof given === 'string' && sane.test(given) ? given : nextId()
+}
+
+/** The path of a request's target. */
+export function withoutQuery(target = '/'): string {
+  const end = target.indexOf('?')
+  return end === -1 ? target : target.slice(0, end)
 }
 
 /** The reason of an aborted `disconnectSignal`: the client left before its answer was written. */

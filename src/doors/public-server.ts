@@ -7,6 +7,7 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { bind } from './bind.ts'
+import { withoutQuery } from './client.ts'
 import type { ConnectionLimits } from './connection-limits.ts'
 import { type DirectDoor, type LateDoors, makeLateRouter } from './late-router.ts'
 import { type ListenerTimes, makeListener, type RequestHandler } from './listener.ts'
@@ -50,7 +51,7 @@ export function makePublicServer(options: PublicServerOptions): PublicServer {
     const url = request.url ?? '/'
     // Such a target (`*`) is no path, so that no door owns it (RFC 9112 §3.2.4).
     if (isRest(url) || !url.startsWith('/')) return lane(request, response)
-    const path = toPath(url)
+    const path = withoutQuery(url)
     const door = direct.find(({ owns }) => owns(request.method, path)) ?? routed
     door.serve(request, response)
   }
@@ -86,12 +87,6 @@ async function openRouter({ lane, mount }: PublicServerOptions): Promise<LateDoo
   await mount(fastify)
   await fastify.ready()
   return { serve: fastify.routing, close: () => fastify.close() }
-}
-
-/** The path without its query. */
-function toPath(url: string): string {
-  const end = url.indexOf('?')
-  return end === -1 ? url : url.slice(0, end)
 }
 
 /** `/v1` and everything below it. */

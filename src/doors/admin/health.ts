@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { type ApiError, apiError, toEnvelope } from '#contract/errors.ts'
+import { withoutQuery } from '../client.ts'
 import type { RequestHandler } from '../listener.ts'
 import { toApiError } from '../refusal.ts'
 import { refuseForeignHosts } from './admin-auth.ts'
@@ -46,7 +47,7 @@ export function makeHealthLane(options: HealthLaneOptions): HealthLane {
   }
   return {
     owns({ method, url }) {
-      const path = toPath(url)
+      const path = withoutQuery(url)
       if (method === 'HEAD') return path === '/healthz' || path === '/readyz'
       return method === 'GET' && healthPaths.some((one) => one === path)
     },
@@ -54,7 +55,7 @@ export function makeHealthLane(options: HealthLaneOptions): HealthLane {
       const id = randomUUID()
       try {
         refuseForeignHosts(listener, request.headers.host)
-        write(response, { id, status: 200, ...(await makeContent(toPath(request.url))) })
+        write(response, { id, status: 200, ...(await makeContent(withoutQuery(request.url))) })
       } catch (thrown) {
         const error = toApiError(thrown)
         if (error.status >= 500) logFailure(log, id, error)
@@ -62,11 +63,6 @@ export function makeHealthLane(options: HealthLaneOptions): HealthLane {
       }
     },
   }
-}
-
-function toPath(url = '/'): string {
-  const end = url.indexOf('?')
-  return end === -1 ? url : url.slice(0, end)
 }
 
 async function checkReadiness(readiness: HealthLaneOptions['readiness']) {

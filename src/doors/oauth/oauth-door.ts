@@ -9,6 +9,7 @@ import { toEndpointName } from '#auth/oauth/edge.ts'
 import type { OAuthRecord } from '#auth/oauth/port.ts'
 import { apiError } from '#contract/errors.ts'
 import { type AllowedHostsOptions, makeAllowedHosts } from '../allowed-hosts.ts'
+import { withoutQuery } from '../client.ts'
 import { answerError } from '../json-answer.ts'
 import type { RequestHandler } from '../listener.ts'
 import { prefersPage } from '../preference.ts'
@@ -30,8 +31,7 @@ export function makeOAuthDoor(options: OAuthDoorOptions): RequestHandler {
     // The Origin is not checked: pages of any origin may use endpoints that are made for agents.
     if (names.isOwnHost(request)) return oauth.handler(request, response)
     const startedAt = performance.now()
-    const [path = ''] = (request.url ?? '').split('?')
-    const endpoint = toEndpointName(request.method, path)
+    const endpoint = toEndpointName(request.method, withoutQuery(request.url))
     if (endpoint === 'authorize' && prefersPage(request.headers.accept)) {
       showRefusal(response, oauth.renderRefusal)
     } else {
