@@ -57,12 +57,13 @@ const documentPaths: ReadonlySet<string> = new Set([
 ])
 /** Where a browser was sent, and where it continues with the request of this name. */
 const pagePath = new RegExp(`^${paths.authorization}(?:/[^/]+)?$`)
+const isPage = (path: string) => pagePath.test(path)
 
 /** Whether a request is answered here; `path` is without its query. */
 export function ownsRequest(method: string | undefined, path: string): boolean {
   switch (method) {
     case 'GET':
-      return documentPaths.has(path) || pagePath.test(path)
+      return documentPaths.has(path) || isPage(path)
     case 'POST':
       return programPaths.has(path)
     case 'OPTIONS':
@@ -77,8 +78,7 @@ export function makeEdge(options: EdgeOptions) {
   let made: {
     readonly origins: OAuthOrigins
     readonly documents: ReadonlyMap<string, string>
-  } | null
-  made = null
+  } | null = null
   const documents = () => {
     const origins = options.origins()
     if (made?.origins !== origins) made = { origins, documents: makeDiscovery(origins) }
@@ -105,7 +105,7 @@ export function toEndpointName(method: string | undefined, path: string): OAuthR
     case paths.revocation:
       return 'revoke'
     default:
-      return path.startsWith(paths.authorization) ? 'authorize' : 'discovery'
+      return isPage(path) ? 'authorize' : 'discovery'
   }
 }
 
@@ -152,9 +152,10 @@ async function serve(
   response: ServerResponse,
 ): Promise<void> {
   for (const [name, value] of Object.entries(guardHeaders)) response.setHeader(name, value)
-  if (!isPage(path)) response.setHeader('access-control-allow-origin', '*')
-  if (!isPage(path))
+  if (!isPage(path)) {
+    response.setHeader('access-control-allow-origin', '*')
     response.setHeader('access-control-expose-headers', 'Retry-After, WWW-Authenticate')
+  }
   const address = options.addressOf(request)
   if (!(await isWithinLimit(options, path, address, response))) {
     const error = { error: 'temporarily_unavailable', error_description: 'too many requests' }
@@ -168,8 +169,6 @@ async function serve(
   const replay = replayRequest(request, { ...settled, origin: origins().auth })
   await runFor(address, () => options.engine(replay, response))
 }
-
-const isPage = (path: string) => path.startsWith(paths.authorization)
 
 /** A page where a browser was sent, JSON where a program requests. */
 function sendError(
