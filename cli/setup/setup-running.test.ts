@@ -79,6 +79,18 @@ test('a refused key of .env is asked for again beside a running service too: its
   assert.equal(readFileSync(path, 'utf8'), `AKAHU_APP_TOKEN=${app}\n`)
 })
 
+test('beside a running service a mistyped address is refused before any key is asked for', async (t) => {
+  const { folder, setUp, named } = await start(t, { SANDBOX: 'false' })
+  assert.equal((await setUp({ ...named, UP_TOKEN })).code, 0)
+  const { code, err } = await runCommand(['setup'], {
+    environment: named,
+    workingDirectory: folder,
+    typed: 'ema@b.example\r',
+  })
+  assert.equal(code, 1)
+  assert.match(err, /owner: ema@b\.example\ntributary: ema@b\.example is no user here, and emma/)
+})
+
 test('the request that it prints is one to which the running service answers with rows', async (t) => {
   const { setUp, named } = await start(t, { SANDBOX: 'false' })
   const keys = {

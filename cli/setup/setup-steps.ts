@@ -112,9 +112,8 @@ const pathOf = (user: string) => `/admin/users/${encodeURIComponent(user)}`
 
 async function ensureUser(given: Arrangement): Promise<{ user: User; isNew: boolean }> {
   const { admin, email } = given
-  const found = await findUser(admin, email)
+  const found = await findOwner(admin, email)
   if (found !== null) return { user: found, isNew: false }
-  await refuseSecondOwner(admin, email)
   const timezone = given.timezone ?? demandMachineZone()
   // The owner has access, whatever the plan of others is.
   const body = { email, timezone, plan: 'professional' }
@@ -131,15 +130,17 @@ async function ensureUser(given: Arrangement): Promise<{ user: User; isNew: bool
 }
 
 /**
- * A mistyped address must not become a second owner, whose keys the first one then cannot use. @throws
- * Refusal
+ * The user of this address; null while there is no user at all. A mistyped address must not become a second
+ * owner, whose keys the first one then cannot use. @throws Refusal
  */
-async function refuseSecondOwner(admin: SetupAdmin, email: string): Promise<void> {
+export async function findOwner(admin: SetupAdmin, email: string): Promise<User | null> {
+  const found = await findUser(admin, email)
+  if (found !== null) return found
   const answer = await admin.ask({ method: 'GET', path: '/admin/users?limit=2', body: null })
   const [first, second] = (answer as { readonly data: readonly { readonly email: string }[] }).data
-  if (first === undefined) return
+  if (first === undefined) return null
   const there = second === undefined ? `${first.email} is the owner` : 'there are users'
-  const message = `${email} is no user here, and ${there} already: correct the address, or make a further user with \`tributary users create --email ${email}\` while the service runs, and run setup again`
+  const message = `${email} is no user here, and ${there} already: correct the address, or make a further user with \`tributary users create --email ${email}\` while the service runs, and run setup again. Nothing was linked or stored`
   throw new Refusal({ error: { message } })
 }
 

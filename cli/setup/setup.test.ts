@@ -215,7 +215,7 @@ test('a mistyped address makes no second owner; half of a pair, and several prob
   assert.equal(taken.code, 1)
   assert.match(
     taken.err,
-    /^tributary: ema@b\.example is no user here, and emma@b\.example is the owner already: correct the address, [^\n]*users create[^\n]*\n$/,
+    /^tributary: ema@b\.example is no user here, and emma@b\.example is the owner already: correct the address, [^\n]*users create[^\n]*\. Nothing was linked or stored\n$/,
   )
   const half = await setUp(['--email', email], { env: { AKAHU_USER_TOKEN: akahuUser } })
   assert.match(half.err, /^tributary: Akahu is not linked: AKAHU_APP_TOKEN not set; [^\n]*\n$/)

@@ -31,7 +31,7 @@ import { addToSettingsFile, type Written } from './settings-file.ts'
 import { findRunning, openInside } from './setup-admin.ts'
 import { type SetupStart, tokenFlags } from './setup-command.ts'
 import { describeOutcome, type SetUpResult } from './setup-report.ts'
-import { arrange } from './setup-steps.ts'
+import { arrange, findOwner } from './setup-steps.ts'
 
 export interface SetupTerminal {
   readonly environment: Environment
@@ -105,7 +105,9 @@ async function workWith(
   // Mistakes in what is set are reported before anything is asked for.
   if (running === null) readLiveConfig(sources, [])
   const person = reader.isTerminal && terminal.isErrTerminal ? reader : null
-  const given = await readGiven(start, { reader, person, err }, environment)
+  // A store is opened once everything is known: without a service the address is looked for then.
+  const checkEmail = async (email: string) => void (running && (await findOwner(running, email)))
+  const given = await readGiven(start, { reader, person, err, checkEmail }, environment)
   reader.pause()
   const findPlace = (name: string): ValueSource => {
     if (start.fromInput.includes(name)) return 'typed'
@@ -169,16 +171,23 @@ async function readGiven(
     reader,
     person,
     err,
-  }: { reader: LineReader; person: LineReader | null; err: SetupTerminal['err'] },
+    checkEmail,
+  }: {
+    readonly reader: LineReader
+    readonly person: LineReader | null
+    readonly err: SetupTerminal['err']
+    readonly checkEmail: (email: string) => Promise<void>
+  },
   environment: Environment,
 ): Promise<Given> {
-  const email = start.email ?? (await askEmail(person, err))
+  const email = tidyEmail(start.email ?? (await askEmail(person, err)))
+  await checkEmail(email)
   const flags: Record<string, string> = {}
   for (const variable of start.fromInput) flags[variable] = await readToken(reader, variable)
   if (start.fromInput.length > 0 && reader.hasMore())
     throw tooMany(start.fromInput.map((variable) => `--${toFlag(variable)}`))
   const collected = await collectKeys({ ...environment, ...flags }, person, err)
-  return { email: tidyEmail(email), timezone: start.timezone, collected }
+  return { email, timezone: start.timezone, collected }
 }
 
 const maxAttempts = 3
