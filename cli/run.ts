@@ -22,6 +22,7 @@ import {
   findServer,
   Refusal,
   type Server,
+  toPlain,
 } from './server.ts'
 
 export interface Terminal extends Output {
@@ -189,7 +190,7 @@ function explain(command: Command, thrown: unknown): unknown {
 function toSentence({ error }: ErrorBody): string {
   const code = error.code === undefined ? '' : ` (${error.code})`
   const lines = [
-    `tributary: ${error.message}${code}`,
+    `tributary: ${toPlain(error.message)}${code}`,
     ...(error.details ?? []).map((one) => `  ${one}`),
   ]
   return `${lines.map(toPrintable).join('\n')}\n`

@@ -284,6 +284,9 @@ function isEnvelope(answer: unknown): answer is ErrorBody {
   return typeof error === 'object' && error !== null && 'message' in error
 }
 
+/** The message for a person: what the provider says begins like this in the envelope. */
+export const toPlain = (message: string) => message.replace(/^Upstream rejected request: /, '')
+
 /** A 500 has no details; the server's log has them under this id. */
 function withRequestId(envelope: ErrorBody, status: number, id: string | null): ErrorBody {
   if (status !== 500 || id === null) return envelope

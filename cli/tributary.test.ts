@@ -166,6 +166,9 @@ test('a secret given as - is read from standard input, its line end left out', a
     { environment, input: `${up.token}\n` },
   )
   assert.equal(token.code, 0, token.err)
+  const again = ['connections', 'link', id, '--provider', 'up', '--token', '-']
+  const wrong = await runCommand(again, { environment, input: 'up:yeah:nobody\n' })
+  assert.match(wrong.err, /^tributary: Up refuses this token/, 'without the words of the envelope')
   const empty = await runCommand(
     ['connections', 'link', id, '--provider', 'akahu', '--user-token', '-'],
     { environment },

@@ -5,7 +5,7 @@
 
 import { factsOf } from '#providers/all-facts.ts'
 import { readMachineZone } from '../config.ts'
-import { Refusal } from '../server.ts'
+import { Refusal, toPlain } from '../server.ts'
 import { chooseRequest } from './first-request.ts'
 import type { Collected, PersonalKeys } from './personal-keys.ts'
 import type { Written } from './settings-file.ts'
@@ -186,7 +186,7 @@ async function linkOrAsk(
     if (next !== null) await given.admin.renew()
     else {
       const sources = [...keys.held.keys()].flatMap(given.nameSource)
-      return `${keys.name} is not linked: ${describeRefusal(refusal, sources)}`
+      return `${keys.name} is not linked: ${describeRefusal(keys, refusal, sources)}`
     }
     keys = next
   }
@@ -215,26 +215,19 @@ async function link(
 }
 
 /** @param sources where each key that was read from a file or the environment is to be replaced. */
-function describeRefusal(refusal: Refusal, sources: readonly string[]): string {
-  const reason = describeReason(refusal)
+function describeRefusal(keys: PersonalKeys, refusal: Refusal, sources: readonly string[]): string {
+  const reason = toReason(keys, refusal)
   if (refusal.envelope.error.code === 'login_taken') return reason
   const place = sources.length === 0 ? '' : `; where a key is wrong, replace ${sources.join(', ')}`
   return `${reason}${place}; then run setup again`
 }
 
-function describeReason({ envelope }: Refusal): string {
-  const { message, details = [] } = envelope.error
-  return [message, ...details].map((text) => text.replace(/[.;]$/, '')).join('; ')
-}
-
-/**
- * For the person who is asked again: what the provider says, without what the operator of a server would do.
- */
+/** What the provider says, without what the operator of a server would do and without a full stop. */
 function toReason({ name, provider }: PersonalKeys, { envelope }: Refusal): string {
   const { code, message, details = [] } = envelope.error
-  const said = details.map((text) => text.replace(`${provider}: `, '')).join('; ')
-  const words = code === 'provider_refuses_us' ? `${name} refuses this key (${said})` : message
-  return words.replace(/^Upstream rejected request: /, '').replace(/\.$/, '')
+  const said = details.map((text) => text.replace(`${provider}: `, ''))
+  if (code === 'provider_refuses_us') return `${name} refuses this key (${said.join('; ')})`
+  return [toPlain(message), ...said].map((text) => text.replace(/[.;]$/, '')).join('; ')
 }
 
 async function ensureKey(admin: SetupAdmin, user: User): Promise<string | null> {

@@ -192,6 +192,7 @@ test('a key in .env that is refused is named with its file, one in the environme
   const { err } = await setUp(['--email', email], { env: { AKAHU_USER_TOKEN: akahuUser } })
   const place = `replace AKAHU_APP_TOKEN in ${path}, AKAHU_USER_TOKEN in the environment; then run setup again\n`
   assert.ok(err.endsWith(place), err)
+  assert.match(err, /^tributary: Akahu is not linked: Akahu refuses this app token with/)
 })
 
 test('a first run in which nothing could be linked makes no key; the repeated one does, for the same user', async (t) => {
