@@ -22,7 +22,7 @@ import {
   findServer,
   Refusal,
   type Server,
-  toPlain,
+  withoutPrefix,
 } from './server.ts'
 
 export interface Terminal extends Output {
@@ -190,7 +190,7 @@ function explain(command: Command, thrown: unknown): unknown {
 function toSentence({ error }: ErrorBody): string {
   const code = error.code === undefined ? '' : ` (${error.code})`
   const lines = [
-    `tributary: ${toPlain(error.message)}${code}`,
+    `tributary: ${withoutPrefix(error.message)}${code}`,
     ...(error.details ?? []).map((one) => `  ${one}`),
   ]
   return `${lines.map(toPrintable).join('\n')}\n`

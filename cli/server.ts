@@ -285,7 +285,8 @@ function isEnvelope(answer: unknown): answer is ErrorBody {
 }
 
 /** The message for a person: what the provider says begins like this in the envelope. */
-export const toPlain = (message: string) => message.replace(/^Upstream rejected request: /, '')
+export const withoutPrefix = (message: string) =>
+  message.replace(/^Upstream rejected request: /, '')
 
 /** A 500 has no details; the server's log has them under this id. */
 function withRequestId(envelope: ErrorBody, status: number, id: string | null): ErrorBody {

@@ -5,7 +5,7 @@
 
 import { factsOf } from '#providers/all-facts.ts'
 import { readMachineZone } from '../config.ts'
-import { Refusal, toPlain } from '../server.ts'
+import { Refusal, withoutPrefix } from '../server.ts'
 import { chooseRequest } from './first-request.ts'
 import type { Collected, PersonalKeys } from './personal-keys.ts'
 import type { Written } from './settings-file.ts'
@@ -227,7 +227,7 @@ function toReason({ name, provider }: PersonalKeys, { envelope }: Refusal): stri
   const { code, message, details = [] } = envelope.error
   const said = details.map((text) => text.replace(`${provider}: `, ''))
   if (code === 'provider_refuses_us') return `${name} refuses this key (${said.join('; ')})`
-  return [toPlain(message), ...said].map((text) => text.replace(/[.;]$/, '')).join('; ')
+  return [withoutPrefix(message), ...said].map((text) => text.replace(/[.;]$/, '')).join('; ')
 }
 
 async function ensureKey(admin: SetupAdmin, user: User): Promise<string | null> {
