@@ -40,7 +40,11 @@ function make(folder) {
     if (error.code === 'EEXIST') return false
     // On a full disk the folder is made and the file is not written.
     rmSync(folder, { recursive: true, force: true })
-    throw new Error(`the packages cannot be installed: ${error.message}`, { cause: error })
+    const isForeign = ['EACCES', 'EPERM', 'EROFS'].includes(error.code)
+    const advice = isForeign
+      ? '; start it as a user who may write there, or in a clone of yours'
+      : ''
+    throw new Error(`the packages cannot be installed: ${error.message}${advice}`, { cause: error })
   }
 }
 

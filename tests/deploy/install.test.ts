@@ -125,6 +125,22 @@ test('a lock that was made on a full disk, and names nobody, is taken over at on
   assert.doesNotMatch(ended.err, /waiting for/)
 })
 
+test('a clone that this user may not write is named with what to do', (t) => {
+  const tree = makeTree(t)
+  // Node reads the starter as root still, and only the lock is taken as nobody.
+  const drop = 'if (process.getuid() === 0) process.seteuid(65534)\n'
+  const lock = join(tree.folder, 'scripts/install-lock.js')
+  writeFileSync(lock, `${readFileSync(lock, 'utf8')}\n${drop}`)
+  chmodSync(tree.folder, 0o555)
+  const { code, err } = tree.run('src/main.ts')
+  chmodSync(tree.folder, 0o755)
+  assert.equal(code, 1)
+  assert.match(
+    err,
+    /^tributary: the packages cannot be installed: EACCES: .*; start it as a user who may write there, or in a clone of yours\n$/,
+  )
+})
+
 test('npm that cannot write a file and says that all is well is not believed: the reason is told', (t) => {
   const tree = makeTree(t)
   tree.install(false, 'made')
