@@ -15,6 +15,7 @@ import {
   roundHalfEven,
   roundSignificant,
   subtract,
+  withoutTrailingZeros,
   zero,
 } from './decimal.ts'
 
@@ -145,3 +146,15 @@ for (const [given, wanted] of significant) {
   test(`${given} to 15 significant digits is ${wanted}`, () =>
     assert.equal(roundSignificant(decimal(given), 15), wanted))
 }
+
+test('equal values have one form without zeros at the end', () => {
+  for (const [given, wanted] of [
+    ['1.50', '1.5'],
+    ['-2.00', '-2'],
+    ['0.0', '0'],
+    ['100', '100'],
+    ['100.10', '100.1'],
+  ] as const) {
+    assert.equal(withoutTrailingZeros(decimal(given)), wanted)
+  }
+})

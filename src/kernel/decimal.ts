@@ -137,6 +137,10 @@ export function roundSignificant(value: Decimal, count: number): Decimal {
   const surplus = value.replace(/^[-0.]+/, '').replace('.', '').length - count
   const digits = fractionDigits(value)
   if (surplus <= 0 || digits === 0) return value
-  const rounded = roundHalfEven(value, Math.max(0, digits - surplus))
-  return (rounded.includes('.') ? rounded.replace(/\.?0+$/, '') : rounded) as Decimal
+  return withoutTrailingZeros(roundHalfEven(value, Math.max(0, digits - surplus)))
+}
+
+/** Equal values have one such form: 1.50 and 1.5 are both 1.5. */
+export function withoutTrailingZeros(value: Decimal): Decimal {
+  return (value.includes('.') ? value.replace(/\.?0+$/, '') : value) as Decimal
 }

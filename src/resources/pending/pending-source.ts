@@ -5,6 +5,7 @@
  */
 import assert from 'node:assert/strict'
 import type { Transaction } from '#contract/resources.ts'
+import { withoutTrailingZeros } from '#kernel/decimal.ts'
 import type { AccountId } from '#kernel/ids.ts'
 import { addDays, type Clock, type Micros, toMicros } from '#kernel/time.ts'
 import type { RowSource } from '#paging/take-page.ts'
@@ -307,7 +308,7 @@ function toLikeness(row: Transaction, isForeign: boolean, print: Print): RowLike
     day: row.date,
     isOut: row.direction === 'debit',
     texts: [...new Set(texts)].map((text) => print('text', text)),
-    amount: print('amount', row.amount.replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '')),
+    amount: print('amount', withoutTrailingZeros(row.amount)),
     mayChange: isForeign || fuelCodes.has(row.merchantCategoryCode),
   }
 }
