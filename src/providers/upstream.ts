@@ -76,33 +76,22 @@ export function makeUpstream(options: UpstreamOptions): Upstream {
   const base = new URL(options.baseUrl)
   const maxBodyBytes = options.maxBodyBytes ?? defaultMaxBodyBytes
   let pool: Pool | null = null
-  const line: Line = {
-    ...options,
-    openPool: lazily(async () => {
-      const { Pool } = await import('#outbound/undici-library.ts')
-      pool = new Pool(base.origin, {
-        connections: poolConnections,
-        pipelining: 1,
-        connectTimeout: options.timeoutMs,
-        headersTimeout: options.timeoutMs,
-        bodyTimeout: options.timeoutMs,
-        maxResponseSize: maxBodyBytes,
-        keepAliveTimeout: 10_000,
-      })
-      return pool
-    }),
-    prefix: base.pathname.replace(/\/+$/, ''),
-    maxBodyBytes,
-    closing: new AbortController(),
-    nextTurn: makeTurnstile(),
-  }
-  return {
-    send: (request, call) => send(line, request, call),
-    async close() {
-      line.closing.abort(new ProcessStopping())
-      await pool?.destroy()
-    },
-  }
+  const open = lazily(async () => {
+    const { Pool } = await import('#outbound/undici-library.ts')
+    pool = new Pool(base.origin, {
+      connections: poolConnections,
+      pipelining: 1,
+      connectTimeout: options.timeoutMs,
+      headersTimeout: options.timeoutMs,
+      bodyTimeout: options.timeoutMs,
+      maxResponseSize: maxBodyBytes,
+      keepAliveTimeout: 10_000,
+    })
+    return pool
+  })
+  const close = async () => pool?.destroy()
+  const prefix = base.pathname.replace(/\/+$/, '')
+  return toUpstream({ ...options, maxBodyBytes, prefix }, { open, close })
 }
 
 /** Requests to a server that a person named. */
@@ -126,19 +115,20 @@ export function makeGuardedUpstream(
     bodyTimeoutMs: timeoutMs,
     maxResponseBytes: maxBodyBytes,
   })
-  const line: Line = {
-    ...options,
-    openPool: agent.open,
-    prefix: '',
-    maxBodyBytes,
-    closing: new AbortController(),
-    nextTurn: makeTurnstile(),
-  }
+  return toUpstream({ ...options, maxBodyBytes, prefix: '' }, agent)
+}
+
+function toUpstream(
+  options: Omit<Line, 'openPool' | 'closing' | 'nextTurn'>,
+  pool: { readonly open: Line['openPool']; close(): Promise<void> },
+): Upstream {
+  const closing = new AbortController()
+  const line = { ...options, openPool: pool.open, closing, nextTurn: makeTurnstile() }
   return {
     send: (request, call) => send(line, request, call),
     async close() {
-      line.closing.abort(new ProcessStopping())
-      await agent.close()
+      closing.abort(new ProcessStopping())
+      await pool.close()
     },
   }
 }
