@@ -50,7 +50,7 @@ export function sendPrepared(
   return reply.type(prepared.type).send(compressed ? prepared.compressed : prepared.plain)
 }
 
-/** RFC 9110 §12.5.3: `gzip` or `*` is named, and not with a weight of zero. */
+/** RFC 9110 §12.5.3: `gzip` or `*` is named, weighs more than zero, and no less than a named `identity`. */
 function acceptsGzip(header: string | string[] | undefined): boolean {
   const offers = String(header ?? '')
     .toLowerCase()
@@ -59,7 +59,9 @@ function acceptsGzip(header: string | string[] | undefined): boolean {
   const offer =
     offers.find((text) => /^(?:x-)?gzip(?:;|$)/.test(text)) ??
     offers.find((text) => /^\*(?:;|$)/.test(text))
-  return offer !== undefined && !/;q=0(?:\.0*)?$/.test(offer)
+  const weigh = (text: string) => Number(/;q=([0-9.]+)$/.exec(text)?.[1] ?? 1)
+  const identity = offers.find((text) => /^identity(?:;|$)/.test(text)) ?? ';q=0'
+  return offer !== undefined && weigh(offer) > 0 && weigh(offer) >= weigh(identity)
 }
 
 function isKnown(header: string | undefined, tag: string): boolean {

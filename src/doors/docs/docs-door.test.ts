@@ -40,14 +40,22 @@ test('a client gets gzip only when it accepts it, under a tag of its own', async
   const ask = (accept: string) =>
     door.inject({ url: '/openapi.json', headers: { 'accept-encoding': accept } })
   const plain = await ask('identity')
-  for (const accept of ['gzip', 'br, GZIP;q=0.5', '*', 'x-gzip']) {
+  for (const accept of ['gzip', 'br, GZIP;q=0.5', '*', 'x-gzip', 'identity;q=0.5, gzip']) {
     const packed = await ask(accept)
     assert.equal(packed.headers['content-encoding'], 'gzip', accept)
     assert.equal(packed.headers.vary, 'Accept-Encoding')
     assert.notEqual(packed.headers.etag, plain.headers.etag)
     assert.deepEqual(gunzipSync(packed.rawPayload), plain.rawPayload)
   }
-  for (const accept of ['', 'br', 'gzip;q=0', 'gzip; q=0.000, *', '*;q=0']) {
+  for (const accept of [
+    '',
+    'br',
+    'gzip;q=0',
+    'gzip; q=0.000, *',
+    '*;q=0',
+    'gzip;q=0.5, identity;q=1',
+    'identity, *;q=0.1',
+  ]) {
     assert.equal((await ask(accept)).headers['content-encoding'], undefined, accept)
   }
 })
