@@ -5,6 +5,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setImmediate as nextTurn } from 'node:timers/promises'
+import { ApiError, apiError } from '#contract/errors.ts'
 import type { FollowedStream } from '#gate/feed-answers.ts'
 import type { FollowedBatch } from '#webhooks/follow-events.ts'
 import type { Unread, UnreadStreams } from './unread-streams.ts'
@@ -23,6 +24,14 @@ export function resumedQuery({ headers }: IncomingMessage, rawQuery: string): st
   const query = new URLSearchParams(`?${rawQuery}`)
   query.set('after', lastId)
   return query.toString()
+}
+
+/** The same failure, about the header where that came in place of `after`. */
+export function blameHeader({ headers }: IncomingMessage, thrown: unknown): unknown {
+  const isAboutHeader = thrown instanceof ApiError && thrown.entry === 'invalid_params'
+  if (!isAboutHeader || !headers['last-event-id']) return thrown
+  const details = thrown.details?.map((text) => text.replace(/^after:/, 'Last-Event-ID:')) ?? []
+  return apiError(thrown.entry, { details, cause: thrown })
 }
 
 /**

@@ -30,7 +30,7 @@ import {
 } from '../client.ts'
 import { prefersPage, wantsStream } from '../preference.ts'
 import { rateLimited, toApiError } from '../refusal.ts'
-import { readFirst, resumedQuery, writeEvents } from './event-stream.ts'
+import { blameHeader, readFirst, resumedQuery, writeEvents } from './event-stream.ts'
 import { makeReplyWriter, type ReplyFacts, type ReplyWriter, type StaticPage } from './reply.ts'
 import { makeRoutes } from './route.ts'
 import { makeUnreadStreams, type UnreadStreams } from './unread-streams.ts'
@@ -196,7 +196,9 @@ async function stream(
   checked: CheckedRequest,
 ): Promise<Sent> {
   const rawQuery = resumedQuery(request, asked.rawQuery)
-  const following = await gate.follow({ ...asked, rawQuery }, checked)
+  const following = await gate.follow({ ...asked, rawQuery }, checked).catch((error: unknown) => {
+    throw blameHeader(request, error)
+  })
   const begun = await readFirst(following).catch((error: unknown) => {
     following.leave()
     throw error

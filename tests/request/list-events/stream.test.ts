@@ -113,6 +113,24 @@ test('R42: Last-Event-ID resumes behind the last event that was received, whatev
   assert.equal(consumer?.acknowledged, 2)
 })
 
+test('R42: a Last-Event-ID that is no cursor is refused by its own name', async () => {
+  const user = await service.createUser()
+  const accept = { accept: 'text/event-stream' }
+  const refused = async (headers: Record<string, string>, query: string) => {
+    const { status, body } = await service.get(`/v1/events${query}`, user, {
+      ...accept,
+      ...headers,
+    })
+    return [status, body.error.details]
+  }
+  for (const lastId of ['x', 'no cursor']) {
+    const [status, details] = await refused({ 'last-event-id': lastId }, '')
+    assert.equal(status, 400)
+    assert.match(String(details), /^Last-Event-ID: is not a cursor/)
+  }
+  assert.deepEqual(await refused({}, '?after=x'), [400, ['after: is not a cursor of this user']])
+})
+
 test('R42: events of other types move the place of a stream without being sent', async (t) => {
   const user = await service.createUser()
   await service.get('/v1/events', user)
