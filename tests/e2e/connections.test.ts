@@ -68,6 +68,17 @@ test('every page of connections fits 320, 768 and 1280 px in light and dark, wit
   assert.deepEqual([foreign, complaints], [[], []])
 })
 
+test('on a narrow screen the overview cuts no name of an account', async () => {
+  await using visit = await browser.open({ viewport: { width: 360, height: 740 } })
+  const { page } = visit
+  await enter(page)
+  await page.locator('.holds').first().waitFor()
+  const cut = await page.evaluate(
+    "[...document.querySelectorAll('.holds')].filter((one) => one.scrollWidth > one.clientWidth).length",
+  )
+  assert.equal(cut, 0)
+})
+
 // Many rows of money take long to examine.
 for (const colorScheme of ['light', 'dark'] as const) {
   const looks = everyLook.filter((look) => look.colorScheme === colorScheme)
