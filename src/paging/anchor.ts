@@ -2,7 +2,6 @@
  * What outlives a snapshot: the first row of each list, and for the end of each window that was shown the
  * fingerprint of the rows before it. With it a later snapshot of the same query begins at the same row, and
  * shows whether the rows before a window still are those that were shown. It has no data and no order.
- *
  * Anchors are kept in this process and, where processes share state, there too, changed by compare-and-set.
  * An anchor that was lost there is still known to the process that wrote it.
  */
@@ -23,8 +22,6 @@ export interface Mark {
   readonly at: number
 }
 
-type Marks = ReadonlyMap<number, Mark>
-
 export interface Anchor {
   /** What a later snapshot begins with, the first rows among it. */
   readonly origin: SnapshotFacts
@@ -36,7 +33,7 @@ export interface Anchor {
    */
   readonly zoneAndAccounts: string | null
   /** By offset, those of earlier generations too: their readers may go on only where nothing has changed. */
-  readonly marks: Marks
+  readonly marks: ReadonlyMap<number, Mark>
   readonly expiresAt: number
 }
 
@@ -90,7 +87,7 @@ export function addMarks(before: Anchor | null, snapshot: Snapshot, shown: Shown
 }
 
 /** The newest marks, by when a reader last stood there. */
-function listAlive(marks: Marks, now: number): Map<number, Mark> {
+function listAlive(marks: Anchor['marks'], now: number): Map<number, Mark> {
   const alive = [...marks].filter(([, { at }]) => now - at < 2 * anchorLifeMs)
   return new Map(alive.toSorted(([, one], [, other]) => one.at - other.at).slice(-maxMarks))
 }
@@ -119,8 +116,7 @@ export function refuseChanged(anchor: Anchor | null, snapshot: Snapshot, offset:
   if (changed.some(([, mark]) => isOwn(mark))) refuse(facts.generation)
   const here = anchor.marks.get(offset)
   if (here !== undefined && isOwn(here)) return
-  // A reader of an earlier generation goes on only where the rows before the window are those that it was
-  // shown.
+  // A reader of an earlier generation goes on only where the rows before the window are those it was shown.
   if (changed.some(([at]) => at <= offset)) refuse(null)
 }
 

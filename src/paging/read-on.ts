@@ -36,6 +36,8 @@ export interface Reading extends RowsQuestion {
 export async function readOn(reading: Reading): Promise<void> {
   const { snapshot, shown, pageCap, source, confirmEnd } = reading
   const { lists, order } = snapshot
+  // It was doubted where it was read to its end.
+  if (lists.length > 0 && snapshot.isComplete()) return
   const held = new Set(lists.map(({ pages }) => pages.at(-1)))
   let [pagesLeft, capLeft] = [maxPages, pageCap ?? maxPages]
   for (;;) {
@@ -52,9 +54,7 @@ export async function readOn(reading: Reading): Promise<void> {
   // Reading R20b. That nothing is pending is not unusual, and pending rows prove nothing of others.
   const others = lists.filter((list) => source.queries[list.index]?.pending !== 'alone')
   const isEmpty = others.every(({ pages }) => pages.at(-1)?.ownRows === 0)
-  // What an earlier request read to its end was doubted there.
-  const isNew = lists.length === 0 || lists.some(({ pages }) => !held.has(pages.at(-1)))
-  if (isEmpty && isNew && snapshot.isComplete()) await confirmEnd()
+  if (isEmpty && snapshot.isComplete()) await confirmEnd()
 }
 
 type NextPage = Omit<ReadPage, 'page'>

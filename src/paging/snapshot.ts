@@ -3,7 +3,6 @@
  * and never changed. Everything else here is derived from the pages: which rows there are, and, where several
  * lists are shown as one, their order (reading R16). Nothing here reads or waits.
  */
-
 import { addPrints, makeFingerprint, type Print } from '#kernel/fingerprint.ts'
 import type { DataAge, PageCursor, TimeWindow } from '#providers/port.ts'
 

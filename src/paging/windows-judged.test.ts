@@ -14,6 +14,9 @@ function makeScene(streams: PagedRow[][], paging: Paging = 'after') {
   const world = makePagedWorld({ streams, paging, pageSize: 4 })
   return { world, rows: streams[0] ?? [], stage: makeStage(world), shared: makeSharedMemory() }
 }
+/** A full page announces another one, which may be empty. */
+const announcing = (rows: PagedRow[]) =>
+  makePagedWorld({ streams: [rows], paging: 'after', pageSize: 4, announces: true })
 const arrival = (id: string, time: number): PagedRow => ({ id, time, foreign: false })
 
 test('R18: a removal between two numbered pages and a late, older row hide no row, whatever the first page shows', async () => {
@@ -82,6 +85,36 @@ test('R20b: an empty list of several pages is doubted where it is read, and not 
   const process = stage.open()
   for (const offset of [0, 1, 2]) assert.deepEqual(await stage.ids(process, offset, 2), [])
   assert.equal(stage.doubts, 2, 'for the page that was announced, and for the whole')
+})
+
+test('R20b: pages that were read before a doubt that failed are read again: their rows may have been missing', async () => {
+  const rows = makeRows(4, 'other').map((row) => ({ ...row, foreign: true }))
+  const stage = makeStage(announcing(rows))
+  const process = stage.open()
+  stage.confirm = () => Promise.reject(new Error('the provider is not ready'))
+  await assert.rejects(stage.ids(process, 0, 4), /not ready/)
+  rows.unshift(...makeRows(3, 'r', 9))
+  stage.confirm = async () => undefined
+  assert.deepEqual(await stage.ids(process, 0, 4), ['r 0', 'r 1', 'r 2'])
+})
+
+test('R20b: what earlier requests and other processes have read is read again after a doubt that failed', async () => {
+  const rows = makeRows(12)
+  const stage = makeStage(announcing(rows), { pageCap: 1 })
+  const [shared, wanted] = [makeSharedMemory(), rows.map(({ id }) => id)]
+  const [one, other] = [stage.open({ shared }), stage.open({ shared })]
+  assert.deepEqual(await stage.ids(one, 0, 4), wanted.slice(0, 4))
+  // Behind these the provider lists nothing but rows of others for a while.
+  const silent = rows.splice(4)
+  rows.push(...makeRows(4, 'other', -4).map((row) => ({ ...row, foreign: true })))
+  stage.confirm = () => Promise.reject(new Error('the provider is not ready'))
+  assert.deepEqual(await stage.ids(one, 4, 4), [])
+  await assert.rejects(stage.ids(one, 4, 4), /not ready/)
+  rows.splice(4, 4, ...silent)
+  stage.confirm = async () => undefined
+  for (const process of [other, one]) {
+    assert.deepEqual(await stage.ids(process, 4, 4), wanted.slice(4, 8))
+  }
 })
 
 test('R20b: a list whose emptiness was doubted is read again: rows may have come since', async () => {

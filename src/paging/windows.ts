@@ -137,10 +137,6 @@ const isCurrent = (
 ): boolean =>
   origin.generationEpoch >= epoch && clock.now() < Math.min(origin.generationAt + ttlMs, goodUntil)
 
-/** The epoch of the request has passed, and windows of a later one may be cached. */
-const isOvertaken = (ask: Ask, anchor: Anchor): boolean =>
-  anchor.origin.generationEpoch > ask.epoch && isCurrent(ask, anchor)
-
 /**
  * The anchor's generation comes first where it was shown last: its windows, cached ones too, must not meet
  * others. A walk that begins sees the rows that have arrived since.
@@ -170,7 +166,9 @@ async function begin(ask: Ask, anchor: Anchor | null, plan: Plan): Promise<HeldS
   if (anchor !== null && offset > 0 && !canContinue) {
     throw new Trouble('changed', 'the snapshot is gone and cannot be continued')
   }
-  const isPassed = anchor !== null && anchor.zoneAndAccounts !== null && isOvertaken(ask, anchor)
+  // The epoch of the request has passed, and windows of a later one may be cached.
+  const isLater = anchor !== null && anchor.origin.generationEpoch > epoch && isCurrent(ask, anchor)
+  const isPassed = isLater && anchor.zoneAndAccounts !== null
   if (isPassed && !canContinue) throw refusal()
   const mayContinue = plan !== 'fresh' || isPassed
   const isContinued = mayContinue && canContinue && (offset > 0 || isCurrent(ask, anchor))
@@ -248,20 +246,27 @@ async function readMore(ask: Ask, held: HeldSnapshot, shown: number) {
     const start = rows.length - page.places.length
     if (rows.length > offset && start < offset + limit) opened.set(page.name, read)
   }
+  let isDoubted = false
+  const confirmEnd: Ask['confirmEnd'] = async (accounts) => {
+    isDoubted = true
+    await ask.confirmEnd(accounts)
+    isDoubted = false
+  }
   try {
     const mayExpire = clock.now() - (held.expiresAt - ttlMs) >= cursorLifeMs
     const settle = () => Promise.allSettled(packing)
-    await readOn({ ...ask, snapshot, mayExpire, shown, take }).finally(settle)
+    await readOn({ ...ask, confirmEnd, snapshot, mayExpire, shown, take }).finally(settle)
     return { opened, packing }
   } catch (error) {
     if (source.reader.overlap > 0) throw error
     const isLonger = (place.own.get(key)?.snapshot.order.length ?? 0) <= snapshot.order.length
-    // What was read to its end and then doubted is read again.
-    if (snapshot.isComplete()) place.own.delete(key)
+    // Rows may have been missing before the doubt: all is read again, by every process.
+    if (isDoubted || snapshot.isComplete()) place.own.delete(key)
     else if (bytes > 0 && !(error instanceof Trouble) && isLonger) {
       await packBodies(held)
       await place.save(key, owner, held)
     }
+    if (isDoubted && held.saved.size > 0) await ask.onListChanged()
     throw error
   }
 }
