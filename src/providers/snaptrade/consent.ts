@@ -110,13 +110,8 @@ export async function confirmEmpty(
   const listAccounts = () => client.fetchParsed(WireAccounts, { route: '/accounts' }, asker, call)
   if (asked !== undefined && isPart(asked)) {
     if (ready.hasAll(login, asked)) return
-    const known = await listAccounts()
-    for (const what of ['holdings', 'transactions'] as const) {
-      const empty = { ...asked, what }
-      if (findFailure(known, empty) === null) ready.add(login, empty)
-    }
-    const failure = findFailure(known, asked)
-    if (failure === null) return
+    const failure = findFailure(await listAccounts(), asked)
+    if (failure === null) return ready.add(login, asked)
     // A lost consent is the reason for what is not ready, too.
     await checkConnection(question)
     throw failure
