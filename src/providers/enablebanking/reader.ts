@@ -23,6 +23,7 @@ import type { Reach } from './consent.ts'
 import { malformed } from './failures.ts'
 import { parseRows, readKeptPending, rowsPerBlock, sliceKeptRows } from './kept-rows.ts'
 import { keyOf, timeOf, toDetails, toPendingRows, toSettling, toTransaction } from './map-row.ts'
+import { type AnyRow, isReadable } from './rows.ts'
 
 const utc = getZone('UTC')
 const lineEnd = 0x0a
@@ -82,6 +83,13 @@ function isBeforeQuery({ window: { from } }: RowsQuery, until: string): boolean 
   return from !== null && until <= addDays(utc.dayOf(from), -1)
 }
 
+/** A row that cannot be read, of a day that is not in the query, whatever the user's zone (reading R23). */
+function isUnreadElsewhere({ window: { from, to } }: RowsQuery, row: AnyRow | undefined): boolean {
+  if (row === undefined || isReadable(row) || row.day === null) return false
+  const isBefore = from !== null && row.day < addDays(utc.dayOf(from), -1)
+  return isBefore || (to !== null && row.day > addDays(utc.dayOf(to), 1))
+}
+
 function openPage(query: RowsQuery, body: Uint8Array): TransactionPage {
   const account = onlyAccount(query)
   const start = body.indexOf(lineEnd) + 1
@@ -99,7 +107,8 @@ function openPage(query: RowsQuery, body: Uint8Array): TransactionPage {
     ahead: [],
     total: null,
     body,
-    head(index): RowHead {
+    head(index): RowHead | null {
+      if (isUnreadElsewhere(query, rows[index])) return null
       const row = rowAt(index)
       return { id: keyOf(row, account), account, time: timeOf(row, query) }
     },

@@ -315,6 +315,19 @@ test('R23: a row that cannot be read fails the request, and is never left out', 
   assert.equal(unread.detail, 'a transaction cannot be read')
 })
 
+test('R23: a row that cannot be read fails no window of other days', async () => {
+  await using ground = await makeGround()
+  plant(ground, [row(), row({ bookedAt: noon('2026-10-02'), amountText: '1,5' })])
+  const login = await adopt(ground, 'twins')
+  const days = async (from: string, to: string) => {
+    const window = { from: toMicros(noon(from)), to: toMicros(noon(to)) }
+    return walk(ground.adapter, await queryFor(ground, login, { window }))
+  }
+  assert.equal((await days('2026-11-10', '2026-11-20')).rows.length, 1)
+  assert.equal((await days('2026-09-01', '2026-09-20')).rows.length, 0)
+  assert.equal((await failureOf(days('2026-10-01', '2026-11-20'))).kind, 'malformed')
+})
+
 test('a page with more rows than a walk may have ends it, and none of them is read', async () => {
   await using ground = await makeGround()
   const login = await adopt(ground, 'twins')
