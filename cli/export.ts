@@ -3,7 +3,6 @@
  * as a file on standard output. Progress and failures are said on standard error. A file that fails in its
  * middle has no end, so that no program takes it for whole.
  */
-
 import type { Account, Balance } from '#contract/resources.ts'
 import {
   type ExportedRow,

@@ -4,7 +4,6 @@
  * replaced as a whole, readable by its owner alone. Everything is done by descriptor and through no link, so
  * that nobody who may write to the folder leads it to another file.
  */
-
 import { type FileHandle, open, rename, unlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isDeepStrictEqual, parseEnv } from 'node:util'

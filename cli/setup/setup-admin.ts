@@ -28,6 +28,8 @@ interface Reader {
 }
 
 const readSeconds = 2
+/** A service that is loaded answers sooner. */
+const describeSeconds = 5
 
 interface ServiceAddresses {
   readonly mode: 'live' | 'sandbox'
@@ -52,8 +54,9 @@ export async function findRunning(
     found = await describe(server)
   } catch (error) {
     if (!(error instanceof Refusal) || isNamed) throw error
-    // No token, no answer, or a service with another token: that is no service of this data directory.
-    if (error.status === null || error.status === 401) return null
+    // No token, nobody there, or a service with another token: that is no service of this data directory.
+    const isLate = error.cause instanceof Error && error.cause.name === 'TimeoutError'
+    if (!isLate && (error.status === null || error.status === 401)) return null
     throw error
   }
   if (found.mode === 'sandbox') {
@@ -75,7 +78,8 @@ export async function findRunning(
 }
 
 async function describe(server: Server): Promise<ServiceAddresses> {
-  const call = { method: 'GET', path: '/admin/service', body: null }
+  const path = '/admin/service'
+  const call = { method: 'GET', path, body: null, waitSeconds: describeSeconds }
   try {
     return (await callServer(server, call)) as ServiceAddresses
   } catch (error) {

@@ -2,6 +2,7 @@
  * What `tributary setup` refuses before it opens a store: the zone of the machine, and a token that is cut.
  */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import {
   chmodSync,
   mkdirSync,
@@ -12,6 +13,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from 'node:fs'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -123,4 +125,17 @@ test('a data directory in which others may write is refused: no file is changed 
   // Nothing in it is used.
   const more = { ...database, DATA_DIR: shared, ADMIN_TOKEN: 'an-admin-token-of-tests' }
   assert.match((await setUp(t, ['--email', email], '', more)).err, /PostgreSQL does not answer/)
+})
+
+test('a service that hangs is named within five seconds, and the store is not opened beside it', async (t) => {
+  const silent = createServer().listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  t.after(() => silent.close())
+  const { port } = silent.address() as AddressInfo
+  const more = { ADMIN_PORT: String(port), ADMIN_TOKEN: 'an-admin-token-of-tests' }
+  const { code, err, files } = await setUp(t, ['--email', email], '', more)
+  assert.equal(code, 1)
+  assert.match(err, /did not answer within 5 seconds/)
+  assert.match(err, /see whether its process is stopped or busy, and restart it/)
+  assert.deepEqual(files, [])
 })
