@@ -183,13 +183,13 @@ test('a store that hangs is named as the cause, and the provider is asked all th
   await using side = await openSetting()
   const { adapter } = side
   const adapters = { fiskil: adapter }
-  const { diagnosis } = await diagnose(t, { timeoutMs: 1000, store, adapters })
+  const { diagnosis } = await diagnose(t, { timeoutMs: 1500, store, adapters })
   const found = find(diagnosis.checks, 'provider:fiskil')
   assert.equal(found.status, 'ok')
   assert.match(found.message, /accepts our credentials; .* who is linked is not known/)
   const access = { ...adapter.access, hasOwnCredentials: false }
   const unasked = { fiskil: { ...adapter, access } }
-  const other = await diagnose(t, { timeoutMs: 1000, store, adapters: unasked })
+  const other = await diagnose(t, { timeoutMs: 1500, store, adapters: unasked })
   assert.deepEqual(find(other.diagnosis.checks, 'provider:fiskil'), {
     name: 'provider:fiskil',
     status: 'error',

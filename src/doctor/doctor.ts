@@ -87,7 +87,7 @@ function listChecks(options: DoctorOptions): readonly Look[] {
   const providers = Object.values(options.adapters).map((adapter) =>
     look(
       `provider:${adapter.provider}`,
-      checkProvider(adapter, { ...options, storeWaitMs: timeoutMs / 2 }),
+      checkProvider(adapter, { ...options, storeWaitMs: timeoutMs / 3 }),
       remedyForProvider(adapter.provider),
     ),
   )

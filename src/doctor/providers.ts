@@ -69,7 +69,7 @@ export function checkProvider(adapter: Adapter, options: Options): Check {
           ? ok(name, message, action)
           : warning(name, message, todo.action),
       ...compareClocks(`clock:${provider}`, provider, reply.theirTimeMs, span),
-      ...(use === 'unknown' ? [] : await findStale(adapter, store, clock)),
+      ...(use === 'unknown' ? [] : await within(storeWaitMs, findStale(adapter, store, clock))),
     ]
   }
 }
@@ -98,20 +98,23 @@ async function readUse(
   { inspector }: Options['store'],
   waitMs: number,
 ): Promise<ProviderUse | 'none' | 'unknown'> {
+  try {
+    const uses = await within(waitMs, inspector.listUse(maxNamed))
+    return uses.find((one) => one.provider === provider) ?? 'none'
+  } catch (error) {
+    if (!(error instanceof StoreUnavailableError) || !access.hasOwnCredentials) throw error
+    return 'unknown'
+  }
+}
+
+/** @throws StoreUnavailableError after that time, too. */
+async function within<Value>(waitMs: number, reading: Promise<Value>): Promise<Value> {
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(
     () => late.reject(new StoreUnavailableError(`no answer within ${waitMs / 1000} s`)),
     waitMs,
   )
-  try {
-    const uses = await Promise.race([inspector.listUse(maxNamed), late.promise])
-    return uses.find((one) => one.provider === provider) ?? 'none'
-  } catch (error) {
-    if (!(error instanceof StoreUnavailableError) || !access.hasOwnCredentials) throw error
-    return 'unknown'
-  } finally {
-    clearTimeout(timer)
-  }
+  return Promise.race([reading, late.promise]).finally(() => clearTimeout(timer))
 }
 
 /** Whose keys are used, who is linked, when they were last read, and what is not possible with these keys. */
