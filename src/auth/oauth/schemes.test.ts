@@ -11,6 +11,7 @@ const kept = [
   'vscode://vscode.github-authentication/did-authenticate',
   'vscode-insiders://x/y',
   'com.example.app:/callback',
+  'ms-app://s-1-15-2-1/',
   'com.raycast:/oauth',
   'warp://mcp/oauth2callback',
   'windsurf://x/oauth',
@@ -58,7 +59,7 @@ const refused = [
   ],
   ...['web+mcp', 'ext+x', 'https+x', 'http+unix', 'file+x', 'urn', 'View-Source', 'FILE'],
   ...['ms-word', 'ms-appx-web', 'MS-x', 'onenote', 'windowsdefender', 'internet-explorer'],
-  ...['shortcuts', 'powershell', 'cmd', 'self'],
+  ...['shortcuts', 'powershell', 'cmd', 'ms-apple'],
 ]
 
 test('an answer goes to https, to http on loopback, and to the own scheme of an application', () => {

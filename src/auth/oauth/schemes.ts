@@ -16,7 +16,7 @@ const foreign: ReadonlySet<string> = new Set(
     // Scripts.
     'javascript vbscript livescript mocha ecmascript jscript perlscript',
     // Browsers: internal pages, and schemes that wrap another one.
-    'self about chrome chrome-extension chrome-search chrome-untrusted chrome-error chrome-native chrome-devtools devtools',
+    'about chrome chrome-extension chrome-search chrome-untrusted chrome-error chrome-native chrome-devtools devtools',
     'edge edge-extension brave opera vivaldi firefox moz-extension moz-icon moz-nullprincipal safari-extension',
     'safari-web-extension safari-reader webkit-extension extension isolated-app view-source wyciwyg',
     'internet-explorer microsoft-edge microsoft-edge-holographic googlechrome googlechromes firefox-focus x-safari-http x-safari-https',
@@ -31,10 +31,10 @@ const foreign: ReadonlySet<string> = new Set(
 )
 
 /**
- * Schemes that web sites can register handlers for (HTML Standard, 8.9.3), those of Windows and its programs,
- * and those that carry one of the web or of files.
+ * Schemes that web sites can register handlers for (HTML Standard, 8.9.3), those of Windows and its programs
+ * but the one that its store gives to each application, and those that carry one of the web or of files.
  */
-const foreignClass = /^(?:(?:web|ext|https?|file)\+|ms-)/
+const foreignClass = /^(?:(?:web|ext|https?|file)\+|ms-(?!app$))/
 
 /** RFC 3986 §2: a parser removes or encodes other characters; the address would not be the given one. */
 const ofUris = /^[A-Za-z\d\-._~:/?#[\]@!$&'()*+,;=%]*$/
