@@ -243,6 +243,35 @@ function testSharing({ makePlace }: PostgresGround): void {
     await store.close()
   })
 
+  test('a request for consent that needs a place takes none that another transaction holds', async () => {
+    const store = await place.open()
+    const crowd = someHash()
+    const ask = (origin: Uint8Array, inAll = 1_000) =>
+      store.oauth.savePending(newOAuthRow({ model: 'Interaction', origin }), {
+        at: now,
+        ofOrigin: 9,
+        inAll,
+      })
+    for (let index = 0; index < 5; index += 1) assert.equal(await ask(crowd), 'kept')
+    const holder = new Client({ connectionString: place.databaseUrl })
+    await holder.connect()
+    await holder.query('begin')
+    await holder.query(
+      `select id from oauth_rows where origin = $1 order by expires_at, id limit 1 for update`,
+      [crowd],
+    )
+    const asked = ask(someHash(), 1)
+    const first = await Promise.race([asked, sleep(2_000, 'it waits')])
+    await holder.query('rollback')
+    await holder.end()
+    await asked
+    const [left] = await place.ask(
+      `select count(*)::int as count from oauth_rows where origin = '\\x${Buffer.from(crowd).toString('hex')}'`,
+    )
+    await store.close()
+    assert.deepEqual([first, left], ['kept', { count: 4 }])
+  })
+
   test('a write that lost to a deadlock is tried again and succeeds', async () => {
     const store = await place.open()
     const { user, connection } = await addLink(store)
