@@ -2,7 +2,6 @@
  * Writes `docs/configuration.md` and `.env.example` from the one table of variables
  * (`src/settings/settings.ts`); with `--check` it writes nothing and fails when they differ from it.
  */
-
 import { readFileSync, writeFileSync } from 'node:fs'
 import { errorCode } from '#kernel/error-code.ts'
 import { personalVariables } from '#providers/all-facts.ts'

@@ -3,7 +3,6 @@
  * refuses lines that the runtime would silently ignore; a value is never part of a message, since it may be a
  * secret.
  */
-
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseEnv } from 'node:util'

@@ -2,7 +2,6 @@
  * Variables whose value may be in a file that another variable names, e.g. a private key. The file is read at
  * the start, and its text takes the place of the value.
  */
-
 import { readFileSync, statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { errorCode } from '#kernel/error-code.ts'

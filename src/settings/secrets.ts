@@ -4,7 +4,6 @@
  * a new key would make everything sealed with the old one unreadable. For the same reason no key is generated
  * when a store already exists. A link in the place of a file, or of their folder, is refused.
  */
-
 import { randomBytes } from 'node:crypto'
 import { type FileHandle, link, open, readFile, stat, unlink } from 'node:fs/promises'
 import { dirname, join } from 'node:path'

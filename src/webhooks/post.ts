@@ -3,7 +3,6 @@
  * failure of the receiver is an outcome with a description, not an exception; it never contains an address
  * that a name resolved to.
  */
-
 import type { Dispatcher } from 'undici'
 import { errorCode } from '#kernel/error-code.ts'
 import { BlockedAddress, findUrlProblem } from '#outbound/allowed-address.ts'

@@ -2,7 +2,6 @@
  * What SQLite and PostgreSQL have in common, and the one way to write: a transaction that records the users
  * whose rows it changed. Repositories use nothing else of an engine.
  */
-
 import type { CompiledQuery } from 'kysely'
 import { errorCode } from '#kernel/error-code.ts'
 import type { UserId } from '#kernel/ids.ts'

@@ -3,7 +3,6 @@
  * is an exclusive SQLite lock on a separate file: the operating system releases it when the process ends, so
  * it is never stale.
  */
-
 import { accessSync, closeSync, constants, openSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
