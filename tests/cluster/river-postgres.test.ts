@@ -100,7 +100,8 @@ test('after the connection between the processes was cut, every kind of work is 
   const kinds = new Set<WorkKind>()
   const stop = one.onWork((kind) => kinds.add(kind))
   await place.ask(`select pg_terminate_backend(pid) from pg_stat_activity
-    where datname = current_database() and pid <> pg_backend_pid()`)
+    where datname = current_database() and pid <> pg_backend_pid()
+    and backend_type = 'client backend'`)
   await until(() => kinds.size === 4)
   assert.deepEqual([...kinds].sort(), ['connection-event', 'delivery', 'mail', 'sync'])
   stop()
