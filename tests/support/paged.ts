@@ -37,6 +37,12 @@ export interface PagedWorld {
   isBlank: boolean
   /** How many pages were read while it did. */
   blankPages: number
+  /** The bank is silent: of the list there are only the rows of others. */
+  isSilent: boolean
+  /** How many pages were read while it was. */
+  silentPages: number
+  /** How many of them had been read when it was doubted last. */
+  doubtedPages: number
   /** How many pages were asked to report rows that came before. */
   repeatedPages: number
   /** What `map` throws of a row; null: it can be read. */
@@ -90,6 +96,9 @@ export function makePagedWorld(options: {
     wait: async () => undefined,
     isBlank: false,
     blankPages: 0,
+    isSilent: false,
+    silentPages: 0,
+    doubtedPages: 0,
     repeatedPages: 0,
     toFlaw: () => null,
     reader: null as never,
@@ -99,7 +108,9 @@ export function makePagedWorld(options: {
 
   function encode(number: number, cursor: string | null): Uint8Array {
     if (world.isBlank) world.blankPages += 1
-    const rows = world.isBlank ? [] : (streams[number] ?? [])
+    if (world.isSilent) world.silentPages += 1
+    const all = world.isBlank ? [] : (streams[number] ?? [])
+    const rows = world.isSilent ? all.filter(({ foreign }) => foreign) : all
     const start = toStart(rows, cursor)
     const shown = rows.slice(start, start + pageSize)
     const end = start + shown.length

@@ -131,6 +131,8 @@ export function makeGame(seed: number, tally: Tally, trace: (line: string) => vo
   const random = makeRandom(seed)
   let rows = 0
   const hasForeign = random(2) === 0
+  /** Of so many rows one belongs to others. */
+  const foreignOf = random(2) === 0 ? 8 : 2
   const game: Omit<Game, 'world'> = {
     trace,
     random,
@@ -144,7 +146,7 @@ export function makeGame(seed: number, tally: Tally, trace: (line: string) => vo
     },
     makeRow(time) {
       rows += 1
-      const row = { id: `r${rows}`, time, foreign: hasForeign && random(8) === 0 }
+      const row = { id: `r${rows}`, time, foreign: hasForeign && random(foreignOf) === 0 }
       if (!row.foreign) game.lives.set(row.id, { born: game.now, died: null, moved: null })
       return row
     },

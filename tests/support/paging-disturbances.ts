@@ -83,6 +83,14 @@ const failing = {
       game.world.isBlank = true
     })
   },
+  /** One of several banks lists nothing for a while; paging-game.ts says until when. */
+  silenceBank(game: Game) {
+    const { world } = game
+    if (world.streams.length > 1 || world.reader.overlap > 0) return
+    atPages(game, 1, () => {
+      world.isSilent = true
+    })
+  },
   restoreConsent({ world }: Game) {
     world.isBlank = false
     world.onRead = () => undefined

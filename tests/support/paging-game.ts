@@ -134,7 +134,7 @@ function meetOthers({ readers }: Game, reader: Reader, ends: ReadonlySet<number>
 
 /** Null: the request failed. A refused walk begins again. */
 async function ask(game: Game, reader: Reader): Promise<Window<PagedRow> | null> {
-  const { answers, now, epoch, trace, random, world } = game
+  const { answers, now, epoch, trace, random } = game
   const { offset, limit } = reader
   const key = `${epoch} ${offset} ${limit}`
   const cached = answers.get(key)
@@ -179,14 +179,27 @@ async function ask(game: Game, reader: Reader): Promise<Window<PagedRow> | null>
     return null
   } finally {
     reader.stop = null
-    if (random(2) === 0) Object.assign(world, { onRead: () => undefined, isBlank: false })
+    if (random(2) === 0) heal(game, reader)
   }
+}
+
+/** A bank speaks again when all that was read of it meanwhile has been doubted, and nobody else reads. */
+function heal({ world, readers }: Game, reader: Reader): void {
+  Object.assign(world, { onRead: () => undefined, isBlank: false })
+  const isRead = readers.some((other) => other !== reader && other.asking !== null)
+  if (!isRead && world.doubtedPages === world.silentPages) world.isSilent = false
 }
 
 const consentLost = new UpstreamError('fiskil', {
   kind: 'consent_lost',
   becomes: 'revoked',
   detail: 'it ended',
+})
+
+const notReady = new UpstreamError('fiskil', {
+  kind: 'unavailable',
+  status: null,
+  detail: 'silent',
 })
 
 function readWindow(
@@ -201,6 +214,10 @@ function readWindow(
   const confirmEnd = async () => {
     const wasBlank = reader.overlap === 0 && world.blankPages > blankPages
     if (world.isBlank || wasBlank) throw consentLost
+    if (world.isSilent) {
+      world.doubtedPages = world.silentPages
+      throw notReady
+    }
   }
   // A bank that lists rows by account refuses what it is asked for after the end of a consent.
   const isByAccount = queries.length > 1 && reader.overlap === 0
