@@ -66,6 +66,21 @@ export function makeDeliveryStore(parts: Parts): DeliveryStore {
       const rows = await db.selectFrom('deliveries').select(columns).where('id', '=', id).execute()
       return (await withAttempts(parts, rows))[0] ?? null
     },
+    async count(userId, { since, limit }) {
+      const newest = sql`select created_at from deliveries
+        where deliveries.endpoint_id = webhook_endpoints.id order by position desc limit ${limit}`
+      const rows = await db
+        .selectFrom('webhook_endpoints')
+        .select([
+          'id',
+          sql<string | number>`(
+            select count(*) from (${newest}) as newest where created_at >= ${moment(since)}
+          )`.as('count'),
+        ])
+        .where('user_id', '=', userId)
+        .execute()
+      return new Map(rows.map(({ id, count }) => [id, Number(count)]))
+    },
     async listAttempts(endpointId, { since, limit }) {
       const newest = db
         .selectFrom('deliveries')

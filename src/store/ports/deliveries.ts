@@ -181,6 +181,14 @@ export interface DeliveryStore {
   list(endpointId: EndpointId, page: DeliveryPage): Promise<readonly DeliveryRow[]>
   find(id: DeliveryId): Promise<DeliveryRow | null>
   /**
+   * How many deliveries each endpoint of a user has that were created from `since` on, whatever became of
+   * them; at most `limit` for each, which is then how many there are or more.
+   */
+  count(
+    userId: UserId,
+    range: { readonly since: Millis; readonly limit: number },
+  ): Promise<ReadonlyMap<EndpointId, number>>
+  /**
    * The attempts from `since` on, of the endpoint's newest `limit` deliveries; in no order. `isCut`: there
    * are older deliveries.
    */

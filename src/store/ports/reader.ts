@@ -10,7 +10,7 @@ export interface StoreReader {
   readonly accounts: Pick<Store['accounts'], 'list' | 'listByConnection'>
   readonly syncs: Pick<Store['syncs'], 'listStates' | 'listLastRuns' | 'countRuns' | 'listRuns'>
   readonly endpoints: Pick<Store['endpoints'], 'list' | 'find'>
-  readonly deliveries: Pick<Store['deliveries'], 'list' | 'find' | 'listAttempts'>
+  readonly deliveries: Pick<Store['deliveries'], 'list' | 'find' | 'count' | 'listAttempts'>
   readonly consumers: Pick<Store['consumers'], 'list' | 'get'>
   readonly usage: Pick<Store['usage'], 'list' | 'listReaders'>
   readonly sessions: Pick<Store['sessions'], 'findPassword' | 'list'>

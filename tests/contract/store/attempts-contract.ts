@@ -5,6 +5,7 @@ import type { EndpointId } from '#kernel/ids.ts'
 import type { DeliveryPage } from '#store/ports/deliveries.ts'
 import type { EndpointRow, HealthChange } from '#store/ports/endpoints.ts'
 import {
+  accept,
   acceptChunks,
   addEndpoint,
   claimEndpoint,
@@ -12,6 +13,7 @@ import {
   disabled,
   hour,
   minute,
+  newEvent,
   paused,
   recordAs,
   resultAs,
@@ -62,6 +64,29 @@ export function testAttempts(store: StoreOf): void {
     assert.deepEqual(await list(now + 3 * minute, 9), [[3, false, 3]])
     assert.deepEqual(await list(now, 1), [[3, false, 3]])
     assert.equal((await list(now, 3)).length, 3)
+  })
+
+  test('deliveries are counted for each endpoint of a user, from a time on and up to a limit, whatever was attempted', async () => {
+    const [mine, theirs] = [await stage(3), await stage(1)]
+    const second = await addEndpoint(store(), mine.user.id)
+    const idle = await addEndpoint(store(), mine.user.id)
+    const later = { chunk: 1, totalChunks: 1, createdAt: now + hour }
+    const late = newEvent(mine.user.id, mine.connection.id, later)
+    await accept(store(), [late], second.id)
+    const { lease } = await demandClaim(mine.endpoint.id)
+    for (let at = 1; at <= 3; at += 1) {
+      const decision = { kind: 'retry', dueAt: now } as const
+      await recordAs(store(), lease, (await demandDue(mine.endpoint.id)).id, { decision })
+    }
+    const count = async (since: number, limit: number) => {
+      const counts = await deliveries().count(mine.user.id, { since, limit })
+      assert.deepEqual([counts.size, counts.get(theirs.endpoint.id)], [3, undefined])
+      return [mine.endpoint, second, idle].map(({ id }) => counts.get(id))
+    }
+    assert.deepEqual(await count(now, 9), [3, 1, 0])
+    assert.deepEqual(await count(now + 1, 9), [0, 1, 0])
+    assert.deepEqual(await count(now + hour + 1, 9), [0, 0, 0])
+    assert.deepEqual(await count(now, 2), [2, 1, 0])
   })
 
   test('deliveries are searched by state and time, and one that is missed counts as such', async () => {

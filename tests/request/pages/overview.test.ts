@@ -4,6 +4,13 @@ import { after, test } from 'node:test'
 import type { ConnectionStatus } from '#contract/resources.ts'
 import type { KeyId } from '#kernel/ids.ts'
 import { newId } from '#kernel/ids.ts'
+import {
+  accept,
+  addEndpoint,
+  claimEndpoint,
+  newEvent,
+  recordAs,
+} from '#tests/contract/store/event-rows.ts'
 import { plantBank } from '#tests/support/bank.ts'
 import { type Person, startPages } from './world.ts'
 
@@ -142,14 +149,29 @@ test('the river shows syncs, requests and deliveries of thirty days, and its tab
   await app.store.syncs.finish(claimed.sync.runId, {
     ...{ outcome: failed, endedAt: clock.now(), nextDueAt: clock.now() + dayMs },
   })
+  const { id } = await addEndpoint(app.store, person.id)
+  for (const createdAt of [clock.now() - 31 * dayMs, clock.now(), clock.now()]) {
+    await accept(app.store, [newEvent(person.id, row.id, { createdAt })], id)
+  }
+  const lease = (await claimEndpoint(app.store, id, clock.now()))?.lease ?? ''
+  const [due] = await app.store.deliveries.listDue(id, { now: clock.now(), limit: 1 })
+  for (let times = 0; times < 5; times += 1) {
+    const decision = { kind: 'retry', dueAt: clock.now() } as const
+    assert.ok(
+      due && (await recordAs(app.store, lease, due.id, { decision, attempt: { at: clock.now() } })),
+    )
+  }
   const { text } = await (await world.enter(person)).get('/')
   const figure = /<figure class="river".*?<\/figure>/s.exec(text)?.[0] ?? ''
-  assert.match(figure, /From Up the River: 1 sync\. To k: 3 requests"/)
+  assert.match(
+    figure,
+    /From Up the River: 1 sync\. To k: 3 requests; consumer\.example\.test\/hook: 2 deliveries"/,
+  )
   assert.match(figure, /<title>Up the River: 1 sync, needs you<\/title>/)
   assert.match(figure, /<title>k: 3 requests<\/title>/)
   assert.match(figure, /<path class="bad"/)
   const cells = [...figure.matchAll(/data-label="Traffic" class="sum">([^<]*)</g)].map(
     ([, cell]) => cell,
   )
-  assert.deepEqual(cells, ['1 sync', '3 requests'])
+  assert.deepEqual(cells, ['1 sync', '3 requests', '2 deliveries'])
 })

@@ -26,9 +26,10 @@ export async function readRiver(
   { user }: SignedIn,
   { connections, counts, endpoints }: Known,
 ): Promise<River> {
-  const [report, ...deliveries] = await Promise.all([
+  const since = context.clock.now() - days * dayMs
+  const [report, deliveries] = await Promise.all([
     context.readUsage(user, days),
-    ...endpoints.map((endpoint) => countDeliveries(context, endpoint)),
+    context.store.deliveries.count(user.id, { since, limit: mostDeliveries }),
   ])
   const sources = connections.map((overview): RiverEnd => {
     const runs = counts.get(overview.row.id) ?? []
@@ -49,7 +50,19 @@ export async function readRiver(
       isTroubled: false,
     }),
   )
-  return { sources, readers, endpoints: deliveries }
+  const ends = endpoints.map((endpoint): RiverEnd => {
+    const { id, health, disabledReason } = endpoint
+    const traffic = deliveries.get(id) ?? 0
+    return {
+      name: shortUrl(endpoint),
+      path: `/webhooks/${id}`,
+      traffic,
+      unit: 'delivery',
+      isCut: traffic === mostDeliveries,
+      isTroubled: health !== 'healthy' && disabledReason !== 'owner',
+    }
+  })
+  return { sources, readers, endpoints: ends }
 }
 
 const readerPaths: Readonly<Record<UsageReport['readers'][number]['kind'], string>> = {
@@ -59,24 +72,4 @@ const readerPaths: Readonly<Record<UsageReport['readers'][number]['kind'], strin
   dashboard: '/money',
   ended: '/usage',
   before: '/usage',
-}
-
-async function countDeliveries(
-  { store, clock }: Pick<PagesContext, 'store' | 'clock'>,
-  endpoint: EndpointRow,
-): Promise<RiverEnd> {
-  const since = clock.now() - days * dayMs
-  const { attempts, isCut } = await store.deliveries.listAttempts(endpoint.id, {
-    since,
-    limit: mostDeliveries,
-  })
-  const { health, disabledReason, id } = endpoint
-  return {
-    name: shortUrl(endpoint),
-    path: `/webhooks/${id}`,
-    traffic: attempts.length,
-    unit: 'delivery',
-    isCut,
-    isTroubled: health !== 'healthy' && disabledReason !== 'owner',
-  }
 }
