@@ -18,7 +18,6 @@ import type { Body } from '../received-body.ts'
 import { toApiError } from '../refusal.ts'
 import { readBody } from '../request-body.ts'
 import { type AddressSlots, makeAddressSlots } from './address-slots.ts'
-import { makeReceiving, type Receiving, type Reception } from './receiving.ts'
 
 export interface WebhookLaneOptions {
   readonly receive: ReceiveWebhook
@@ -31,12 +30,10 @@ export interface WebhookLaneOptions {
 }
 
 interface Lane extends WebhookLaneOptions {
-  readonly receiving: Receiving
   readonly places: AddressSlots
 }
 
-/** Each at most 16 MiB of bodies; a provider sends a few at a time. */
-const receivingLimits = { inAll: 256, ofAddress: 64 }
+/** At most 16 MiB of bodies; a provider sends a few at a time. */
 const placeLimits = { inAll: 256, ofAddress: 64 }
 /** Providers send from servers with fast connections. */
 const defaultBodyDeadlineMs = 5000
@@ -53,11 +50,7 @@ interface Ending {
 
 /** Makes the handler of one webhook; it never rejects. */
 export function makeWebhookLane(options: WebhookLaneOptions) {
-  const lane: Lane = {
-    ...options,
-    receiving: makeReceiving(receivingLimits),
-    places: makeAddressSlots(placeLimits),
-  }
+  const lane: Lane = { ...options, places: makeAddressSlots(placeLimits) }
   return async (provider: Provider, request: IncomingMessage, response: ServerResponse) => {
     const startedAt = performance.now()
     const ending = await judge(lane, provider, request)
@@ -77,21 +70,18 @@ export function makeWebhookLane(options: WebhookLaneOptions) {
 async function judge(lane: Lane, provider: Provider, request: IncomingMessage): Promise<Ending> {
   const address = clientAddress(request, lane.isTrustedProxy)
   const group = toAddressGroup(address)
-  const reception = lane.receiving.begin(group)
   try {
     // Before the body and the signature, so that a forged webhook costs only one count.
     const reservation = await lane.throttle.reserve(toVisitor(address, windowName))
     if (!reservation.allowed) {
       return refuse('limited', 'rate_limited', toRetrySeconds(reservation.retryMs))
     }
-    const body = await readInTime(lane, request, reception)
+    const body = await readInTime(lane, request)
     const ending = await receive(lane, { provider, request, group }, body)
     settle(reservation, ending.outcome)
     return ending
   } catch (error) {
     return { outcome: 'failed', error: toApiError(error) }
-  } finally {
-    reception.end()
   }
 }
 
@@ -117,16 +107,14 @@ function settle(
 async function readInTime(
   { bodyDeadlineMs = defaultBodyDeadlineMs }: Lane,
   request: IncomingMessage,
-  reception: Reception,
 ): Promise<Body | 'too_slow'> {
   const late = Promise.withResolvers<'too_slow'>()
   const timer = setTimeout(() => late.resolve('too_slow'), bodyDeadlineMs)
   const body = readBody(request)
   try {
-    return await Promise.race([body, late.promise, reception.ended])
+    return await Promise.race([body, late.promise])
   } finally {
     clearTimeout(timer)
-    reception.end()
   }
 }
 
