@@ -21,7 +21,6 @@ import { measureTools } from './mcp.ts'
 import { measureMemory } from './memory.ts'
 import { measureMisses } from './miss.ts'
 import { measureNarrow } from './narrow.ts'
-import { measurePeers } from './peers.ts'
 import { measureReadings } from './readings.ts'
 import { measureSimplefin } from './simplefin.ts'
 import { measureStart } from './start.ts'
@@ -49,7 +48,6 @@ const benches: Readonly<Record<string, () => Promise<Figure[]>>> = {
   waits: () => measureWaits(),
   memory: measureMemory,
   start: measureStart,
-  peers: measurePeers,
   ledger: () => measureLedger(),
   deliver: () => measureDeliveries(),
   copy: measureStoreCopy,
