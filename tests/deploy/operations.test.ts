@@ -1,5 +1,10 @@
 /** The operators' guide and the files it hands out: what they name exists. */
 import assert from 'node:assert/strict'
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { test } from 'node:test'
 import { parse } from 'yaml'
 import { type ConnectionId, newId, type SyncRunId } from '#kernel/ids.ts'
@@ -188,4 +193,26 @@ test('the copies of data that the guides make in the clone are not for git', () 
     [...names, '.env.new'].filter((name) => !ignored.has(name)),
     [],
   )
+})
+
+test('the backup of SQLite says where there is no store, and calls no empty copy good', (t) => {
+  if (spawnSync('sqlite3', ['--version']).error !== undefined) return t.skip('needs sqlite3')
+  const [, lines = ''] = /```sh\numask 077\n(sqlite3[\s\S]*?)```/.exec(readGuide()) ?? []
+  const folder = mkdtempSync(join(tmpdir(), 'tributary-backup-'))
+  try {
+    const here = lines.replaceAll('/var/lib/tributary/', '').replaceAll('/backup/', 'backup-')
+    const run = () => spawnSync('sh', ['-c', here], { cwd: folder, encoding: 'utf8' })
+    const missing = run()
+    assert.deepEqual([missing.status, missing.stdout], [1, ''])
+    const store = new DatabaseSync(join(folder, 'tributary.db'))
+    store.exec('pragma journal_mode = wal; create table users (id); insert into users values (7)')
+    const made = run()
+    assert.deepEqual([made.status, made.stdout], [0, 'ok\n'])
+    const copy = new DatabaseSync(join(folder, 'backup-tributary.db'), { readOnly: true })
+    assert.equal(copy.prepare('select id from users').get()?.id, 7)
+    copy.close()
+    store.close()
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
 })

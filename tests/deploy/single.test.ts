@@ -1,7 +1,15 @@
 /** The installation for one person: `deploy/compose.single.yaml` and the lines of docs/self-hosting.md. */
 import assert from 'node:assert/strict'
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, rmSync, statSync, symlinkSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -67,27 +75,48 @@ test('the lines of the page name the same image, ports, volume and file, and set
   assert.deepEqual([...new Set(composed)], [file])
 })
 
-test('the backup line makes a copy that opens, while another process has the store open', () => {
+/** An empty folder with the node of the clone, and what the shell did there. */
+function inClone(work: (folder: string, run: (line: string) => number | null) => void): void {
   const folder = mkdtempSync(join(tmpdir(), 'tributary-backup-'))
   try {
-    mkdirSync(join(folder, 'data'))
     mkdirSync(join(folder, 'node_modules/.bin'), { recursive: true })
     symlinkSync(process.execPath, join(folder, 'node_modules/.bin/node'))
+    work(folder, (line) => spawnSync('sh', ['-c', line], { cwd: folder, stdio: 'ignore' }).status)
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+const backupLine = commands.find((one) => /^umask .* node_modules\/\.bin\/node -e/.test(one)) ?? ''
+
+test('the backup line makes a copy that opens, while another process has the store open', () => {
+  inClone((folder, run) => {
+    mkdirSync(join(folder, 'data'))
     const store = new DatabaseSync(join(folder, 'data', 'tributary.db'))
     store.exec('pragma journal_mode = wal; create table users (id); insert into users values (7)')
-    const line = commands.find((one) => /^umask .* node_modules\/\.bin\/node -e/.test(one)) ?? ''
     // The second copy replaces the first.
-    for (let run = 0; run < 2; run += 1) {
-      const { status, stderr } = spawnSync('sh', ['-c', line], { cwd: folder, encoding: 'utf8' })
-      assert.equal(status, 0, stderr)
-    }
+    for (let round = 0; round < 2; round += 1) assert.equal(run(backupLine), 0)
     assert.equal(statSync(join(folder, 'tributary-backup.db')).mode & 0o777, 0o600)
     const copy = new DatabaseSync(join(folder, 'tributary-backup.db'), { readOnly: true })
     assert.equal(copy.prepare('select id from users').get()?.id, 7)
     copy.close()
     store.close()
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
+  })
+})
+
+test('where the store is elsewhere, the backup lines fail and make no file', () => {
+  const inContainer = commands.find((one) => one.startsWith('docker exec tributary ')) ?? ''
+  const [, inner = ''] =
+    /^docker exec tributary \/app\/(node_modules.*?\)") && /.exec(inContainer) ?? []
+  for (const line of [backupLine, inner]) {
+    assert.match(line, /vacuum into/)
+    inClone((folder, run) => {
+      mkdirSync(join(folder, 'data'))
+      const here = line.replaceAll("'/data/", "'data/")
+      assert.equal(run(here), 1)
+      assert.deepEqual(readdirSync(folder).toSorted(), ['data', 'node_modules'])
+      assert.deepEqual(readdirSync(join(folder, 'data')), [])
+    })
   }
 })
 
