@@ -4,7 +4,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { OAuth } from '#auth/oauth/oauth.ts'
 import type { Sessions } from '#auth/sign-in/sessions.ts'
-import { makeAddMadeUpData } from '#connections/add-made-up-data.ts'
+import { makeAddMadeUpData } from '#connections/linking/add-made-up-data.ts'
 import { makeOpenApi } from '#contract/openapi.ts'
 import { clientAddress } from '#doors/client.ts'
 import { docsDoor } from '#doors/docs/docs-door.ts'

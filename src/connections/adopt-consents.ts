@@ -12,11 +12,11 @@ import type { DiscoveredConnection } from '#providers/port.ts'
 import { LoginTakenError, OwnerGoneError } from '#store/failure.ts'
 import type { LoginRow } from '#store/ports/logins.ts'
 import type { StoreRows } from '#store/ports/store.ts'
+import { holdConnections, type LeavingConnection, reconcile } from './discovery/reconcile.ts'
+import { saveDiscovered, settleStatus, updateConnection } from './discovery/save-discovery.ts'
 import { endUnsavedConsents } from './end-consent.ts'
 import { withinBounds } from './held-bounds.ts'
 import type { ActionOptions, SaveOptions } from './options.ts'
-import { holdConnections, type LeavingConnection, reconcile } from './reconcile.ts'
-import { saveDiscovered, settleStatus, updateConnection } from './save-discovery.ts'
 
 export interface Adoption {
   readonly by: By

@@ -13,10 +13,10 @@ import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { LoginRef } from '#store/ports/logins.ts'
 import type { StoreRows } from '#store/ports/store.ts'
 import type { AskOptions } from './ask-provider.ts'
+import { adoptAwaited } from './linking/resume-linking.ts'
 import { forgetListening } from './listen-to.ts'
 import type { ActionOptions } from './options.ts'
 import { requestSyncs } from './request-syncs.ts'
-import { adoptAwaited } from './resume-linking.ts'
 
 type Status = Extract<ConnectionStatus, 'active' | 'invalidated' | 'revoked'>
 

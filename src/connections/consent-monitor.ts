@@ -26,8 +26,8 @@ import type {
   RowReader,
 } from '#providers/port.ts'
 import type { Store } from '#store/ports/store.ts'
+import { readProviderTime } from './discovery/refreshed-at.ts'
 import { markLost } from './mark-lost.ts'
-import { readProviderTime } from './refreshed-at.ts'
 
 export interface ConsentMonitorOptions {
   readonly store: Pick<Store, 'connections'>

@@ -13,7 +13,7 @@ import { openLogin } from '#store/open-login.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { LoginRow } from '#store/ports/logins.ts'
 import { type AskOptions, askProvider, limitTime, toLogin } from './ask-provider.ts'
-import { findLinkingLogins, isLeft } from './linking-login.ts'
+import { findLinkingLogins, isLeft } from './linking/linking-login.ts'
 import type { ActionOptions } from './options.ts'
 
 export type EndOfConsent =

@@ -8,7 +8,7 @@ import type { Adapters } from '#providers/port.ts'
 import type { Readings } from '#providers/readings.ts'
 import type { Store, StoreRows } from '#store/ports/store.ts'
 import type { LateReport, LateWork } from './late-work.ts'
-import type { LinkingOutcome } from './linking-attempt.ts'
+import type { LinkingOutcome } from './linking/linking-attempt.ts'
 
 /** What actions report to operators; the composition root turns it into log lines and metrics. */
 export interface ConnectionsReport extends LateReport {

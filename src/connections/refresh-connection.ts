@@ -22,12 +22,12 @@ import {
   limitTime,
   toLogin,
 } from './ask-provider.ts'
+import { holdConnections, reconcile } from './discovery/reconcile.ts'
+import { settleStatus, updateConnection } from './discovery/save-discovery.ts'
 import { withinBounds } from './held-bounds.ts'
 import { listenTo } from './listen-to.ts'
 import { markLost } from './mark-lost.ts'
 import type { ActionOptions } from './options.ts'
-import { holdConnections, reconcile } from './reconcile.ts'
-import { settleStatus, updateConnection } from './save-discovery.ts'
 import { inTime } from './turns.ts'
 
 export type RefreshConnection = (

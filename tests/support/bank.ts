@@ -3,7 +3,7 @@
  * times and states that the emulators do not produce.
  */
 import { randomUUID } from 'node:crypto'
-import type { NewAccount } from '#connections/match-accounts.ts'
+import type { NewAccount } from '#connections/discovery/match-accounts.ts'
 import { upstreamId } from '#kernel/ids.ts'
 import type { AccountRow } from '#store/ports/accounts.ts'
 import type { ConnectionRow, NewConnection } from '#store/ports/connections.ts'

@@ -4,8 +4,8 @@
  */
 
 import { randomBytes, randomUUID } from 'node:crypto'
-import type { NewAccount } from '#connections/match-accounts.ts'
-import { planAccounts } from '#connections/plan-accounts.ts'
+import type { NewAccount } from '#connections/discovery/match-accounts.ts'
+import { planAccounts } from '#connections/discovery/plan-accounts.ts'
 import {
   type ConnectionId,
   type LoginId,

@@ -1,7 +1,7 @@
 /** What a link opened at a bank and nothing uses ends there, however often the bank has to be asked. */
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { hashState } from '#connections/linking-attempt.ts'
+import { hashState } from '#connections/linking/linking-attempt.ts'
 import { byOperator } from '#contract/actor.ts'
 import { institutions } from '#sandbox/akahu/factories.ts'
 import { agreeAtBank } from '#tests/support/bank-page.ts'

@@ -1,6 +1,6 @@
 /** Rows of connections and their syncs in the table of the admin API. */
 import { z } from 'zod'
-import { LinkInput } from '#connections/link-input.ts'
+import { LinkInput } from '#connections/linking/link-input.ts'
 import { Connection } from '#contract/resources.ts'
 import { factsOf, providerNames } from '#providers/all-facts.ts'
 import { type AdminCall, body, type InputField, list, providerErrors, query, time } from './call.ts'

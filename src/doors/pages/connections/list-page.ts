@@ -1,7 +1,7 @@
 /** The list of connections, and each as a card on the overview. Rendering only. */
+import type { UnusedKey } from '#connections/linking/unused-keys.ts'
 import { type ConnectionOverview, type DayRuns, pictureDays } from '#connections/overview.ts'
 import type { RenewalMethod } from '#connections/renewal.ts'
-import type { UnusedKey } from '#connections/unused-keys.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import { type Html, html } from '../html.ts'
 import { doneBox, leadingButton } from '../layout.ts'

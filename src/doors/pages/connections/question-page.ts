@@ -1,5 +1,5 @@
 /** What is asked before a connection is removed, and for a new personal key. Rendering only. */
-import type { RemovalEffect } from '#connections/removal-effect.ts'
+import type { RemovalEffect } from '#connections/removal/removal-effect.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import { type Html, html } from '../html.ts'

@@ -1,6 +1,6 @@
 /**
  * Renews a connection: on the provider's page, or by a new personal key. The connection and its accounts keep
- * their ids (src/connections/reconcile.ts).
+ * their ids (src/connections/discovery/reconcile.ts).
  */
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { ApiError } from '#contract/errors.ts'

@@ -7,7 +7,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { z } from 'zod'
 import { defineNotes } from '#auth/sign-in/sealed-notes.ts'
 import type { Session } from '#auth/sign-in/sessions.ts'
-import { linkingLifeMs } from '#connections/linking-attempt.ts'
+import { linkingLifeMs } from '#connections/linking/linking-attempt.ts'
 import { parseUuid, type SessionId, type UserId } from '#kernel/ids.ts'
 import type { PagesContext } from '../context.ts'
 

@@ -1,7 +1,7 @@
 /** The form for a key of the person's own: its fields to the action, and refusals to their fields. */
 
-import type { OwnKeyEnd } from '#connections/connect-by-key.ts'
 import type { Connections, LinkingWay } from '#connections/connections.ts'
+import type { OwnKeyEnd } from '#connections/linking/connect-by-key.ts'
 import type { By, Person } from '#contract/actor.ts'
 import { ApiError } from '#contract/errors.ts'
 import type { OwnKeyField } from '#providers/credentials.ts'

@@ -4,7 +4,7 @@
  * who is signed out is led to the sign-in and back with the state unused. HEAD is not answered.
  */
 import type { FastifyInstance, FastifyReply } from 'fastify'
-import type { Arrival } from '#connections/finish-linking.ts'
+import type { Arrival } from '#connections/linking/finish-linking.ts'
 import type { Provider } from '#contract/resources.ts'
 import type { ConnectionId } from '#kernel/ids.ts'
 import { unreachable } from '#kernel/unreachable.ts'

@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { z } from 'zod'
 import { formTokenOf } from '#auth/sign-in/sessions.ts'
-import type { RemovalEffect } from '#connections/removal-effect.ts'
+import type { RemovalEffect } from '#connections/removal/removal-effect.ts'
 import type { ConnectionId } from '#kernel/ids.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import { nameOf } from '../connections/facts.ts'

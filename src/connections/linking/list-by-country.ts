@@ -9,9 +9,9 @@ import { UpstreamError } from '#providers/failure.ts'
 import { toUpstreamApiError } from '#providers/guard.ts'
 import type { Institution, Linking } from '#providers/linking.ts'
 import type { Login } from '#providers/port.ts'
-import { askProvider, getAdapter, limitTime, toLogin } from './ask-provider.ts'
+import { askProvider, getAdapter, limitTime, toLogin } from '../ask-provider.ts'
+import type { ActionOptions } from '../options.ts'
 import { findLinkingLogins } from './linking-login.ts'
-import type { ActionOptions } from './options.ts'
 
 export interface CountryRequest {
   readonly userId: UserId

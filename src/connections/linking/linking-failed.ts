@@ -2,7 +2,7 @@
 import type { By, Person } from '#contract/actor.ts'
 import type { LinkingFailure } from '#providers/linking.ts'
 import type { LinkingRow } from '#store/ports/linkings.ts'
-import type { ActionOptions } from './options.ts'
+import type { ActionOptions } from '../options.ts'
 
 interface FailedLinking {
   readonly attempt: LinkingRow

@@ -7,8 +7,8 @@ import type { Provider } from '#contract/resources.ts'
 import { UpstreamError } from '#providers/failure.ts'
 import { toUpstreamApiError } from '#providers/guard.ts'
 import type { Institution, Linking } from '#providers/linking.ts'
-import { askProvider, getAdapter, limitTime } from './ask-provider.ts'
-import type { ActionOptions } from './options.ts'
+import { askProvider, getAdapter, limitTime } from '../ask-provider.ts'
+import type { ActionOptions } from '../options.ts'
 
 /**
  * Sorted by name; null: the provider's own page asks.

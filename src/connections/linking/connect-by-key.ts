@@ -11,8 +11,10 @@ import { UpstreamError } from '#providers/failure.ts'
 import type { LinkingFailure } from '#providers/linking.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { LinkingRow } from '#store/ports/linkings.ts'
-import { limitTime } from './ask-provider.ts'
-import { isTooMany } from './held-bounds.ts'
+import { limitTime } from '../ask-provider.ts'
+import { isTooMany } from '../held-bounds.ts'
+import type { ActionOptions } from '../options.ts'
+import { turnAt } from '../turns.ts'
 import { linkNow, parseCredentials } from './link-connections.ts'
 import {
   hashState,
@@ -22,8 +24,6 @@ import {
   toLinkingName,
 } from './linking-attempt.ts'
 import { failLinking } from './linking-failed.ts'
-import type { ActionOptions } from './options.ts'
-import { turnAt } from './turns.ts'
 
 export type OwnKeyEnd =
   | {

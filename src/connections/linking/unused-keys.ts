@@ -7,9 +7,9 @@ import type { UserId } from '#kernel/ids.ts'
 import type { Millis } from '#kernel/time.ts'
 import { openLogin } from '#store/open-login.ts'
 import type { LoginRow } from '#store/ports/logins.ts'
-import { toLogin } from './ask-provider.ts'
+import { toLogin } from '../ask-provider.ts'
+import type { ActionOptions } from '../options.ts'
 import { isLeft } from './linking-login.ts'
-import type { ActionOptions } from './options.ts'
 
 export interface UnusedKey {
   readonly provider: Provider

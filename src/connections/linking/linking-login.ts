@@ -7,8 +7,8 @@ import type { Linking } from '#providers/linking.ts'
 import { openLogin } from '#store/open-login.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { LoginRow } from '#store/ports/logins.ts'
-import { toLogin } from './ask-provider.ts'
-import type { ActionOptions } from './options.ts'
+import { toLogin } from '../ask-provider.ts'
+import type { ActionOptions } from '../options.ts'
 
 /** `row` null: its secret is damaged; a return that brings another one repairs it. */
 export interface LinkingLogin {

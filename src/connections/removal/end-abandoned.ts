@@ -8,11 +8,11 @@ import type { Provider } from '#contract/resources.ts'
 import type { LoginId } from '#kernel/ids.ts'
 import { openLogin } from '#store/open-login.ts'
 import type { LoginRef } from '#store/ports/logins.ts'
-import { type AskOptions, limitTime } from './ask-provider.ts'
-import { endEmptyLogin } from './end-consent.ts'
-import { forgetReadings } from './forget-readings.ts'
-import type { ActionOptions } from './options.ts'
-import { turnAt } from './turns.ts'
+import { type AskOptions, limitTime } from '../ask-provider.ts'
+import { endEmptyLogin } from '../end-consent.ts'
+import { forgetReadings } from '../forget-readings.ts'
+import type { ActionOptions } from '../options.ts'
+import { turnAt } from '../turns.ts'
 
 /** Per sweep; the rest waits for the next one. */
 const maxPerSweep = 100

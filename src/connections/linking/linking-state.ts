@@ -4,8 +4,8 @@ import type { ConnectionId } from '#kernel/ids.ts'
 import { linkingFailures } from '#providers/linking.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { LinkingRow } from '#store/ports/linkings.ts'
+import type { ActionOptions } from '../options.ts'
 import { type LinkingState, toLinkingName } from './linking-attempt.ts'
-import type { ActionOptions } from './options.ts'
 
 export async function readState(options: ActionOptions, id: Uint8Array): Promise<LinkingState> {
   const row = await options.store.linkings.find(id)

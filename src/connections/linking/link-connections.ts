@@ -17,8 +17,12 @@ import type { Adapter, DiscoveredConnection } from '#providers/port.ts'
 import { LoginTakenError, OwnerGoneError } from '#store/failure.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { NewLogin } from '#store/ports/logins.ts'
-import { adoptConsents, toUnsaved } from './adopt-consents.ts'
-import { type AskOptions, askProvider, getAdapter, limitTime, toLogin } from './ask-provider.ts'
+import { adoptConsents, toUnsaved } from '../adopt-consents.ts'
+import { type AskOptions, askProvider, getAdapter, limitTime, toLogin } from '../ask-provider.ts'
+import { forgetReadings } from '../forget-readings.ts'
+import { forgetListening, listenTo } from '../listen-to.ts'
+import type { ActionOptions } from '../options.ts'
+import { inTime, turnAt } from '../turns.ts'
 import {
   type ClaimedLogin,
   endClaimed,
@@ -27,11 +31,7 @@ import {
   makeSentClaims,
   saveClaimed,
 } from './claimed-login.ts'
-import { forgetReadings } from './forget-readings.ts'
 import { LinkInput } from './link-input.ts'
-import { forgetListening, listenTo } from './listen-to.ts'
-import type { ActionOptions } from './options.ts'
-import { inTime, turnAt } from './turns.ts'
 
 export type LinkConnections = (
   by: By,

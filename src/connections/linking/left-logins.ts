@@ -9,11 +9,11 @@ import { apiError } from '#contract/errors.ts'
 import { OwnerGoneError } from '#store/failure.ts'
 import type { NewLogin } from '#store/ports/logins.ts'
 import type { StoreRows } from '#store/ports/store.ts'
-import type { AskOptions } from './ask-provider.ts'
+import type { AskOptions } from '../ask-provider.ts'
+import { endEmptyLogin, endUnsavedLogin } from '../end-consent.ts'
+import type { ActionOptions } from '../options.ts'
 import { type ClaimedLogin, saveClaimed, saveClaimedIn } from './claimed-login.ts'
-import { endEmptyLogin, endUnsavedLogin } from './end-consent.ts'
 import { nameLeft } from './linking-login.ts'
-import type { ActionOptions } from './options.ts'
 
 /** Whose it is, and the secret that ends it. */
 export interface LeftBehind extends Pick<NewLogin, 'userId' | 'provider'> {

@@ -9,11 +9,11 @@ import type { Provider } from '#contract/resources.ts'
 import type { ConnectionId } from '#kernel/ids.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
-import { type Asker, limitTime } from './ask-provider.ts'
+import { type Asker, limitTime } from '../ask-provider.ts'
+import { type EndOfConsent, endConsent } from '../end-consent.ts'
+import type { ActionOptions } from '../options.ts'
+import { turnAt } from '../turns.ts'
 import { endMarked } from './end-abandoned.ts'
-import { type EndOfConsent, endConsent } from './end-consent.ts'
-import type { ActionOptions } from './options.ts'
-import { turnAt } from './turns.ts'
 
 export interface RemoveOptions {
   /** The consent behind a person's own key ends at the provider too. Other consents always do. */

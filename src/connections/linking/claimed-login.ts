@@ -13,9 +13,9 @@ import type { DiscoveredConnection, Login } from '#providers/port.ts'
 import { openLogin } from '#store/open-login.ts'
 import type { LoginRow, NewLogin } from '#store/ports/logins.ts'
 import type { StoreRows } from '#store/ports/store.ts'
-import { toLogin } from './ask-provider.ts'
+import { toLogin } from '../ask-provider.ts'
+import type { ActionOptions } from '../options.ts'
 import { hashState, linkingLifeMs, newState } from './linking-attempt.ts'
-import type { ActionOptions } from './options.ts'
 
 /** The user's logins at the provider: one of them may be the one that credentials or a return renew. */
 export async function listKnown(

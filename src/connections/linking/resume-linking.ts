@@ -7,14 +7,14 @@ import { type By, bySystem, mayActFor, type Person } from '#contract/actor.ts'
 import { openLogin } from '#store/open-login.ts'
 import type { LinkingRow } from '#store/ports/linkings.ts'
 import type { LoginRef } from '#store/ports/logins.ts'
-import { type AskOptions, limitTime } from './ask-provider.ts'
-import { isTooMany } from './held-bounds.ts'
+import { type AskOptions, limitTime } from '../ask-provider.ts'
+import { isTooMany } from '../held-bounds.ts'
+import type { ActionOptions } from '../options.ts'
+import { inTime, turnAt } from '../turns.ts'
 import { type LinkingName, type LinkingState, readLinkingName } from './linking-attempt.ts'
 import { failLinking } from './linking-failed.ts'
 import { readState } from './linking-state.ts'
-import type { ActionOptions } from './options.ts'
 import { discoverAndAdopt, type OpenLinking, readConsents } from './read-consents.ts'
-import { inTime, turnAt } from './turns.ts'
 
 /** What has become of a link; an open one asks the provider once more. It waits a moment at most. */
 export type ResumeLinking = (by: By<Person>, attempt: LinkingName) => Promise<LinkingState>

@@ -13,10 +13,10 @@ import type { ConnectionId } from '#kernel/ids.ts'
 import { unreachable } from '#kernel/unreachable.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { Store } from '#store/ports/store.ts'
+import type { EndOfConsent } from '../end-consent.ts'
+import type { ActionOptions } from '../options.ts'
 import type { DeleteUser } from './delete-user.ts'
 import { makeEndAbandoned } from './end-abandoned.ts'
-import type { EndOfConsent } from './end-consent.ts'
-import type { ActionOptions } from './options.ts'
 import { purgeConnection } from './remove-connection.ts'
 
 /** Aborting `stop` ends the current provider call and starts no other. `done`: deleted in this process. */

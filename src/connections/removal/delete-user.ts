@@ -8,9 +8,9 @@ import { type By, mayActFor } from '#contract/actor.ts'
 import { runInBatches } from '#jobs/batches.ts'
 import type { ConnectionId, LoginId, UserId } from '#kernel/ids.ts'
 import { openLogin } from '#store/open-login.ts'
-import { type AskOptions, limitTime } from './ask-provider.ts'
-import { endConsent, endEmptyLogin } from './end-consent.ts'
-import type { ActionOptions } from './options.ts'
+import { type AskOptions, limitTime } from '../ask-provider.ts'
+import { endConsent, endEmptyLogin } from '../end-consent.ts'
+import type { ActionOptions } from '../options.ts'
 
 /** How one connection ended: false where the consent may remain at the provider. */
 export interface EndedConnection {

@@ -21,14 +21,14 @@ import {
   limitTime,
   toConnectionRef,
   toLogin,
-} from './ask-provider.ts'
-import { endUnsavedLogin } from './end-consent.ts'
-import { demandPlace } from './held-bounds.ts'
+} from '../ask-provider.ts'
+import { endUnsavedLogin } from '../end-consent.ts'
+import { demandPlace } from '../held-bounds.ts'
+import type { ActionOptions } from '../options.ts'
+import { inTime, turnAt } from '../turns.ts'
 import { hashState, linkingLifeMs, newState, toReturnUrl } from './linking-attempt.ts'
 import { findLinkingLogins, type LinkingLogin } from './linking-login.ts'
 import type { ListInstitutions } from './list-institutions.ts'
-import type { ActionOptions } from './options.ts'
-import { inTime, turnAt } from './turns.ts'
 
 export interface LinkingStart {
   readonly userId: UserId

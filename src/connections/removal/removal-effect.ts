@@ -1,9 +1,9 @@
 /** What becomes of the consent when a connection is removed without asking for its end. Nothing is called. */
 import { openLogin } from '#store/open-login.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
-import { toLogin } from './ask-provider.ts'
-import type { ActionOptions } from './options.ts'
-import type { Renewals } from './renewal.ts'
+import { toLogin } from '../ask-provider.ts'
+import type { ActionOptions } from '../options.ts'
+import type { Renewals } from '../renewal.ts'
 
 export type RemovalEffect =
   /** The provider is asked to end it. */

@@ -23,10 +23,12 @@ import {
   limitTime,
   toConnectionRef,
   toLogin,
-} from './ask-provider.ts'
+} from '../ask-provider.ts'
+import { endUnsavedLogin } from '../end-consent.ts'
+import { forgetReadings } from '../forget-readings.ts'
+import type { ActionOptions } from '../options.ts'
+import { turnAt } from '../turns.ts'
 import { type ClaimedLogin, listKnown } from './claimed-login.ts'
-import { endUnsavedLogin } from './end-consent.ts'
-import { forgetReadings } from './forget-readings.ts'
 import { endLeft, forgetLeft, keepLeft, keepLeftIn } from './left-logins.ts'
 import {
   hashState,
@@ -37,9 +39,7 @@ import {
 } from './linking-attempt.ts'
 import { failLinking } from './linking-failed.ts'
 import { readState } from './linking-state.ts'
-import type { ActionOptions } from './options.ts'
 import { readConsents } from './read-consents.ts'
-import { turnAt } from './turns.ts'
 
 export interface LinkingArrival {
   readonly provider: Provider
