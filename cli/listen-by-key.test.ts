@@ -1,12 +1,14 @@
 /** `webhooks listen --key` as a process, against a whole service: it prints what comes from its start on. */
 import assert from 'node:assert/strict'
-import { createServer } from 'node:http'
+import { createServer, type RequestListener, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { after, test } from 'node:test'
+import { tmpdir } from 'node:os'
+import { after, type TestContext, test } from 'node:test'
 import { emit, manyDigits, transactionText } from '#tests/request/list-events/emitted.ts'
 import { startListening } from '#tests/support/listening.ts'
 import { startService } from '#tests/support/service.ts'
 import { until } from '#tests/support/until.ts'
+import { type KeyTerminal, listenByKey } from './listen-by-key.ts'
 
 const service = await startService()
 after(() => service.close())
@@ -84,7 +86,7 @@ test('R42: listen outlives a restart of the server, a 503 and a 429, and says so
     { status: 200, body: `id: c1\ndata: ${body}\n\n`, type: 'text/event-stream' },
   ]
   const asked: unknown[] = []
-  const server = createServer((request, response) => {
+  const baseUrl = await serve(t, (request, response) => {
     asked.push(request.headers['last-event-id'])
     // Beyond the list: a stream that brings nothing.
     const {
@@ -98,16 +100,7 @@ test('R42: listen outlives a restart of the server, a 503 and a 429, and says so
     response.writeHead(status, { 'content-type': type, ...wait })
     response.end(body)
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.after(() => server.close())
-  const { port } = server.address() as AddressInfo
-  const options = [
-    '--key',
-    'key-of-twenty-letters',
-    '--base-url',
-    `http://127.0.0.1:${port}`,
-    '--json',
-  ]
+  const options = ['--key', 'key-of-twenty-letters', '--base-url', baseUrl, '--json']
   const { child, lines, ended } = listen(options)
   await until('the event is printed', () => lines.length === 2)
   assert.ok(lines[1]?.endsWith(`"body":${body}}`))
@@ -119,14 +112,42 @@ test('R42: listen outlives a restart of the server, a 503 and a 429, and says so
   assert.match(err, /^[^\u001b\n]*\[2J\[secret\]; trying again\n$/)
 })
 
-test('R42: listen takes what is no answer of this API for what it is', async (t) => {
-  const server = createServer((_request, response) => {
-    response.end('<html>a router</html>')
-  })
+async function serve(t: TestContext, answer: RequestListener): Promise<string> {
+  const server = createServer(answer)
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   t.after(() => server.close())
+  t.after(() => server.closeAllConnections())
   const { port } = server.address() as AddressInfo
-  const ended = await listen(['--key', 'k', '--base-url', `http://127.0.0.1:${port}`]).ended
+  return `http://127.0.0.1:${port}`
+}
+
+test('R42: listen takes what is no answer of this API for what it is', async (t) => {
+  const url = await serve(t, (_request, response) => response.end('<html>a router</html>'))
+  const ended = await listen(['--key', 'k', '--base-url', url]).ended
   assert.equal(ended.code, 1)
   assert.match(ended.err, /is no Tributary, or an older one/)
+})
+
+test('R42: listen says that an answer breaks off, is too large, or does not come', async (t) => {
+  const large = Buffer.alloc(65 * 1024 * 1024, ' ')
+  const untilEnded = () => new Promise<void>(() => {})
+  for (const [answer, words] of [
+    [(response) => response.end(large), /^The answer is too large to be read$/],
+    [(response) => response.write('{', () => response.destroy()), / does not answer$/],
+    [(response) => response.write('{'), / did not answer within 0\.2 seconds$/],
+    [() => {}, / did not answer within 0\.2 seconds$/],
+  ] as const satisfies readonly (readonly [(response: ServerResponse) => unknown, RegExp])[]) {
+    const baseUrl = await serve(t, (_request, response) => void answer(response))
+    const terminal: KeyTerminal = {
+      ...{ environment: {}, workingDirectory: tmpdir(), input: process.stdin },
+      ...{ out: assert.fail, err: assert.fail },
+      ...{ untilStopped: untilEnded, untilUnread: untilEnded },
+    }
+    const start = { key: 'k', baseUrl, json: false }
+    const wait = `${words}`.includes('within') ? 200 : 30_000
+    await assert.rejects(listenByKey(start, terminal, wait), (error) => {
+      assert.match((error as Error).message, words)
+      return true
+    })
+  }
 })

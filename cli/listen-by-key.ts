@@ -2,7 +2,7 @@
  * `tributary webhooks listen --key K`: follows the events of a person by their key, from this moment on, as a
  * stream. Nothing has to be reachable from outside, and no endpoint is made (reading R42).
  */
-import { setTimeout } from 'node:timers/promises'
+import { setTimeout as wait } from 'node:timers/promises'
 import { z } from 'zod'
 import { readRetryAfter } from '#kernel/retry-after.ts'
 import { systemClock } from '#kernel/time.ts'
@@ -27,6 +27,8 @@ const consumer = 'terminal'
 const maxPassed = 20
 /** Waits between two requests while the server is away, and where it names none. */
 const [firstWaitMs, longestWaitMs] = [1000, 30_000]
+/** A server answers within a minute, or says that it cannot. */
+const usualAnswerMs = 60_000
 /** More characters than the largest event has. */
 const maxBlock = 16_000_000
 
@@ -45,12 +47,16 @@ class Unavailable extends Refusal {
  * Resolves when it was stopped. Once it listens, it outlives restarts of the server.
  * @throws Refusal, UsageError
  */
-export async function listenByKey(start: ListenByKeyStart, terminal: KeyTerminal): Promise<0> {
+export async function listenByKey(
+  start: ListenByKeyStart,
+  terminal: KeyTerminal,
+  answerMs = usualAnswerMs,
+): Promise<0> {
   const stopping = new AbortController()
   const { signal } = stopping
   const stop = () => stopping.abort()
   void Promise.race([terminal.untilStopped(), terminal.untilUnread()]).then(stop)
-  const server = await findServer(start, terminal)
+  const server = { ...(await findServer(start, terminal)), answerMs }
   try {
     let after = await passOver(server, signal)
     terminal.out(greet(start, server.origin))
@@ -74,16 +80,21 @@ export async function listenByKey(start: ListenByKeyStart, terminal: KeyTerminal
 }
 
 /** Rejects when it is stopped. */
-const sleep = (ms: number, signal: AbortSignal) => setTimeout(ms, undefined, { signal })
+const sleep = (ms: number, signal: AbortSignal) => wait(ms, undefined, { signal })
 
 const refuse = (message: string) => new Refusal({ error: { message } })
 
 interface KeyServer {
   readonly origin: string
   readonly key: string
+  /** It is taken for away when it has not answered by then. */
+  readonly answerMs: number
 }
 
-async function findServer(start: ListenByKeyStart, terminal: KeyTerminal): Promise<KeyServer> {
+async function findServer(
+  start: ListenByKeyStart,
+  terminal: KeyTerminal,
+): Promise<Pick<KeyServer, 'origin' | 'key'>> {
   const { environment, input, err } = terminal
   const [given] = start.key === '-' ? await readSecrets(input, ['--key'], err) : [start.key]
   const key = given ?? environment.TRIBUTARY_API_KEY ?? ''
@@ -101,29 +112,53 @@ async function findServer(start: ListenByKeyStart, terminal: KeyTerminal): Promi
   return { origin, key }
 }
 
+interface Question<Answer> {
+  readonly signal: AbortSignal
+  readonly headers?: object
+  /** What is taken of an answer in the time that the server has for it. */
+  readonly read: (response: Response) => Promise<Answer>
+}
+
 /** @throws Refusal with what the server says, or that there is none. */
-async function ask(
-  { origin, key }: KeyServer,
+async function ask<Answer>(
+  { origin, key, answerMs }: KeyServer,
   query: string,
-  { signal, headers = {} }: { readonly signal: AbortSignal; readonly headers?: object },
-): Promise<Response> {
+  { signal, headers = {}, read }: Question<Answer>,
+): Promise<Answer> {
   const url = `${origin}/v1/events?consumer=${consumer}${query}`
-  const all = { authorization: `Bearer ${key}`, ...headers }
-  const away = (cause: unknown) => {
+  const late = new AbortController()
+  const timer = setTimeout(() => late.abort(), answerMs)
+  try {
+    const response = await fetch(url, {
+      headers: { authorization: `Bearer ${key}`, ...headers },
+      signal: AbortSignal.any([signal, late.signal]),
+      redirect: 'manual',
+    })
+    if (response.ok) return await read(response)
+    throw toRefusal({ origin, key }, response, await readAnswerText(response))
+  } catch (cause) {
     if (cause instanceof Refusal) throw cause
-    const refusal = new Refusal({ error: { message: `${origin} does not answer` } }, { cause })
-    throw new Unavailable(refusal, null)
+    const words = late.signal.aborted
+      ? `did not answer within ${answerMs / 1000} seconds`
+      : 'does not answer'
+    const error = { message: `${origin} ${words}` }
+    throw new Unavailable(new Refusal({ error }, { cause }), null)
+  } finally {
+    clearTimeout(timer)
   }
-  const response = await fetch(url, { headers: all, signal, redirect: 'manual' }).catch(away)
-  if (response.ok) return response
-  // Something else than the API may have answered, and may repeat what it was sent.
-  const error = { message: `${origin} answered ${response.status}` }
-  const text = withoutToken(await readAnswerText(response).catch(away), key)
-  const body = readErrorBody(text) ?? { error }
-  const refusal = new Refusal(body, { status: response.status })
-  if (response.status !== 429 && response.status < 500) throw refusal
-  const seconds = readRetryAfter(Object.fromEntries(response.headers), systemClock.now())
-  throw new Unavailable(refusal, seconds === null ? null : seconds * 1000)
+}
+
+/** Something else than the API may have answered, and may repeat what it was sent. */
+function toRefusal(
+  { origin, key }: Pick<KeyServer, 'origin' | 'key'>,
+  { status, headers }: Response,
+  text: string,
+): Refusal {
+  const error = { message: `${origin} answered ${status}` }
+  const refusal = new Refusal(readErrorBody(withoutToken(text, key)) ?? { error }, { status })
+  if (status !== 429 && status < 500) return refusal
+  const seconds = readRetryAfter(Object.fromEntries(headers), systemClock.now())
+  return new Unavailable(refusal, seconds === null ? null : seconds * 1000)
 }
 
 const Passed = z.object({ data: z.array(z.unknown()), next: z.string().max(200) })
@@ -132,8 +167,8 @@ const Passed = z.object({ data: z.array(z.unknown()), next: z.string().max(200) 
 async function passOver(server: KeyServer, signal: AbortSignal): Promise<string> {
   let after = ''
   for (let count = 0; count < maxPassed; count += 1) {
-    const response = await ask(server, after === '' ? '' : `&after=${after}`, { signal })
-    const text = await readAnswerText(response).catch(() => '')
+    const query = after === '' ? '' : `&after=${after}`
+    const text = await ask(server, query, { signal, read: readAnswerText })
     const page = Passed.safeParse(parseJsonAnswer(text))
     if (!page.success)
       throw new Refusal({ error: { message: `${server.origin} is no Tributary, or an older one` } })
@@ -156,14 +191,16 @@ async function follow(
   { start, terminal, signal }: FollowOptions,
 ): Promise<string> {
   const headers = { accept: 'text/event-stream', 'last-event-id': after }
-  const response = await ask(server, '', { signal, headers })
+  // A stream has no end: only its beginning must come in time.
+  const read = async (response: Response) => response
+  const response = await ask(server, '', { signal, headers, read })
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
   let [text, last] = ['', after]
   for (;;) {
     // A connection that breaks ends the stream: what was not printed comes with the next one.
-    const read = await reader?.read().catch(() => undefined)
-    if (read?.value === undefined) return last
-    const blocks = (text + read.value).split('\n\n')
+    const chunk = await reader?.read().catch(() => undefined)
+    if (chunk?.value === undefined) return last
+    const blocks = (text + chunk.value).split('\n\n')
     text = blocks.pop() ?? ''
     if (text.length > maxBlock) {
       await reader?.cancel()
