@@ -2,16 +2,16 @@
 import type { Provider } from '#contract/resources.ts'
 import type { ConnectionId, SyncRunId } from '#kernel/ids.ts'
 import type { ClaimedSync } from '#store/ports/syncs.ts'
+import { makeRunPlaces, type RunPlace, type RunPlaces } from './run-places.ts'
 import type { RunOptions, RunSync, SyncEnd } from './run-sync.ts'
-import { makeSlots, type Slot, type Slots } from './slots.ts'
 
 export interface Runs {
   /** Each run has one of these; a sync is claimed only with a place in hand. */
-  readonly places: Pick<Slots, 'take' | 'wait'>
+  readonly places: Pick<RunPlaces, 'take' | 'wait'>
   /** Runs a claimed sync, then frees its place and passes its end to `onEnd`. */
   start(sync: ClaimedSync, begin: BeginOptions): Promise<SyncEnd>
   /** Frees a place that was waited for and not needed. */
-  giveBack(place: Slot): void
+  giveBack(place: RunPlace): void
   /** The run of this connection that is in progress here; null: there is none. */
   find(connectionId: ConnectionId): SyncRunId | null
   /** Providers with at least this many runs in progress. */
@@ -23,7 +23,7 @@ export interface Runs {
 }
 
 export interface BeginOptions {
-  readonly place: Slot
+  readonly place: RunPlace
   readonly note?: RunOptions['note']
 }
 
@@ -43,7 +43,7 @@ const limits = { inAll: 4, waiting: 100 }
 
 export function makeRuns({ run, onEnd }: RunsOptions): Runs {
   const stopping = new AbortController()
-  const places = makeSlots(limits)
+  const places = makeRunPlaces(limits)
   const running = new Map<SyncRunId, Running>()
 
   async function track(sync: ClaimedSync, { place, note }: BeginOptions): Promise<SyncEnd> {

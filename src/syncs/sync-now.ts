@@ -13,8 +13,8 @@ import type { ClaimedSync, SyncRunRow } from '#store/ports/syncs.ts'
 import { interruption, toSyncApiError } from './failure.ts'
 import { runLeaseMs } from './lease.ts'
 import type { SyncOptions } from './options.ts'
+import type { RunPlace } from './run-places.ts'
 import type { Runs } from './runs.ts'
-import type { Slot } from './slots.ts'
 
 export interface SyncAnswer {
   readonly syncRunId: SyncRunId
@@ -142,7 +142,7 @@ async function request(options: SyncNowOptions, asked: Request): Promise<SyncAns
 }
 
 type Begin =
-  | { readonly kind: 'claimed'; readonly sync: ClaimedSync; readonly place: Slot }
+  | { readonly kind: 'claimed'; readonly sync: ClaimedSync; readonly place: RunPlace }
   | { readonly kind: 'running'; readonly runId: SyncRunId }
   /** There was none in time. */
   | { readonly kind: 'no_place' }

@@ -14,7 +14,7 @@ import { StoreUnavailableError } from '#store/failure.ts'
 import type { WebhookRecord } from '#telemetry/request-record.ts'
 import { until } from '#tests/support/until.ts'
 import { makeListener } from '../listener.ts'
-import { makeAddressSlots } from './address-slots.ts'
+import { makeAddressPlaces } from './address-places.ts'
 import { makeWebhookLane } from './lane.ts'
 
 interface Ground {
@@ -163,7 +163,7 @@ test('an error of ours is a 500 without details, and its cause is recorded', asy
 })
 
 test('places are bounded in total and per address, and are released', () => {
-  const places = makeAddressSlots({ inAll: 3, ofAddress: 2 })
+  const places = makeAddressPlaces({ inAll: 3, ofAddress: 2 })
   const [first, second] = [places.take('a'), places.take('a')]
   assert.ok(first !== null && second !== null)
   assert.equal(places.take('a'), null)

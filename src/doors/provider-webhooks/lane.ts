@@ -17,7 +17,7 @@ import { answerError, answerJson } from '../json-answer.ts'
 import type { Body } from '../received-body.ts'
 import { toApiError } from '../refusal.ts'
 import { readBody } from '../request-body.ts'
-import { type AddressSlots, makeAddressSlots } from './address-slots.ts'
+import { type AddressPlaces, makeAddressPlaces } from './address-places.ts'
 
 export interface WebhookLaneOptions {
   readonly receive: ReceiveWebhook
@@ -30,7 +30,7 @@ export interface WebhookLaneOptions {
 }
 
 interface Lane extends WebhookLaneOptions {
-  readonly places: AddressSlots
+  readonly places: AddressPlaces
 }
 
 /** At most 16 MiB of bodies; a provider sends a few at a time. */
@@ -50,7 +50,7 @@ interface Ending {
 
 /** Makes the handler of one webhook; it never rejects. */
 export function makeWebhookLane(options: WebhookLaneOptions) {
-  const lane: Lane = { ...options, places: makeAddressSlots(placeLimits) }
+  const lane: Lane = { ...options, places: makeAddressPlaces(placeLimits) }
   return async (provider: Provider, request: IncomingMessage, response: ServerResponse) => {
     const startedAt = performance.now()
     const ending = await judge(lane, provider, request)

@@ -4,31 +4,31 @@
  */
 
 /** Held by one run, or by a caller that checks whether a run is possible. */
-export interface Slot {
+export interface RunPlace {
   /** Releases it; further calls have no effect. */
   release(): void
 }
 
-export interface Slots {
+export interface RunPlaces {
   /** Null: no place is free. */
-  take(): Slot | null
+  take(): RunPlace | null
   /** Waits for one; null when the signal is aborted first, too many wait already, or places are closed. */
-  wait(signal: AbortSignal): Promise<Slot | null>
+  wait(signal: AbortSignal): Promise<RunPlace | null>
   /** From now on no waiting caller gets a place. */
   close(): void
 }
 
-interface SlotLimits {
+interface RunPlaceLimits {
   readonly inAll: number
   readonly waiting: number
 }
 
-export function makeSlots(limits: SlotLimits): Slots {
-  const waiting = new Set<(place: Slot | null) => void>()
+export function makeRunPlaces(limits: RunPlaceLimits): RunPlaces {
+  const waiting = new Set<(place: RunPlace | null) => void>()
   let taken = 0
   let isClosed = false
 
-  function makePlace(): Slot {
+  function makePlace(): RunPlace {
     let isHeld = true
     return {
       release() {
@@ -42,7 +42,7 @@ export function makeSlots(limits: SlotLimits): Slots {
     }
   }
 
-  function take(): Slot | null {
+  function take(): RunPlace | null {
     if (taken >= limits.inAll) return null
     taken += 1
     return makePlace()
@@ -55,9 +55,9 @@ export function makeSlots(limits: SlotLimits): Slots {
       const free = take()
       if (free !== null) return free
       if (waiting.size >= limits.waiting) return null
-      const { promise, resolve } = Promise.withResolvers<Slot | null>()
+      const { promise, resolve } = Promise.withResolvers<RunPlace | null>()
       const giveUp = () => settle(null)
-      const settle = (place: Slot | null) => {
+      const settle = (place: RunPlace | null) => {
         waiting.delete(settle)
         signal.removeEventListener('abort', giveUp)
         resolve(place)

@@ -3,15 +3,15 @@
  * unauthenticated senders can occupy, and no address can take all of them.
  */
 
-export interface AddressSlots {
+export interface AddressPlaces {
   /** Null when no place is free; otherwise a function that releases the place once. */
   take(address: string): (() => void) | null
 }
 
-export function makeAddressSlots(limits: {
+export function makeAddressPlaces(limits: {
   readonly inAll: number
   readonly ofAddress: number
-}): AddressSlots {
+}): AddressPlaces {
   const held = new Map<string, number>()
   let inAll = 0
   return {

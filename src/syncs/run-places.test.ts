@@ -1,12 +1,12 @@
 /** Places of a process for runs: bounded, and given to callers who wait, in their order. */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { makeSlots } from './slots.ts'
+import { makeRunPlaces } from './run-places.ts'
 
 const never = new AbortController().signal
 
 test('the number of places is bounded, and a place is released once', () => {
-  const places = makeSlots({ inAll: 2, waiting: 1 })
+  const places = makeRunPlaces({ inAll: 2, waiting: 1 })
   const first = places.take() ?? assert.fail()
   assert.notEqual(places.take(), null)
   assert.equal(places.take(), null)
@@ -17,7 +17,7 @@ test('the number of places is bounded, and a place is released once', () => {
 })
 
 test('callers who wait get places before anybody else, in their order', async () => {
-  const places = makeSlots({ inAll: 1, waiting: 2 })
+  const places = makeRunPlaces({ inAll: 1, waiting: 2 })
   const held = (await places.wait(never)) ?? assert.fail()
   const order: string[] = []
   const wait = async (name: string) => {
@@ -36,7 +36,7 @@ test('callers who wait get places before anybody else, in their order', async ()
 })
 
 test('a caller that stops waiting takes no place from the others', async () => {
-  const places = makeSlots({ inAll: 1, waiting: 2 })
+  const places = makeRunPlaces({ inAll: 1, waiting: 2 })
   const held = places.take() ?? assert.fail()
   const leaving = new AbortController()
   const [gone, next] = [places.wait(leaving.signal), places.wait(never)]
@@ -48,7 +48,7 @@ test('a caller that stops waiting takes no place from the others', async () => {
 })
 
 test('after closing, no waiting caller gets a place', async () => {
-  const places = makeSlots({ inAll: 1, waiting: 2 })
+  const places = makeRunPlaces({ inAll: 1, waiting: 2 })
   places.take()
   const waiting = places.wait(never)
   places.close()
