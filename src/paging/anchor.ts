@@ -147,8 +147,7 @@ export function makeAnchors(clock: Clock, shared: SharedSnapshots | null) {
     const stored = decode<Anchor>(bytes)
     if (stored === null && offset > 0) throw new Trouble('changed', 'the anchor cannot be read')
     if (stored === null) return { anchor: null, version }
-    // Where it was lost, or could not be stored for a while, the marks that this process has shown still
-    // count.
+    // The marks of what this process has shown count, also where they were lost or could not be stored.
     const marks = new Map([...(own?.marks ?? []), ...stored.marks])
     return { anchor: toAlive({ ...stored, marks }), version }
   }
@@ -156,9 +155,7 @@ export function makeAnchors(clock: Clock, shared: SharedSnapshots | null) {
   return {
     /** The anchor of a query, while it lives. @throws Trouble `changed` where it cannot be continued. */
     load: async (name: string, offset: number) => (await read(name, offset)).anchor,
-    /**
-     * Stores what `change` returns; null: nothing. Where it is not `saved`, other processes do not know it.
-     */
+    /** Stores what `change` returns; null: nothing. Where not `saved`, other processes do not know it. */
     async update(
       name: string,
       change: (anchor: Anchor | null) => Anchor | null,

@@ -44,10 +44,12 @@ export function ageOf(lists: Lists): Pick<DataAge, 'goodUntil'> & Partial<DataAg
 export const endOf = ({ expiresAt }: { readonly expiresAt: number }, lists: Lists): number =>
   Math.min(expiresAt, ageOf(lists).goodUntil)
 
-/** Numbered pages count only when they were looked at again: until then they are read into a copy. */
-export function copyHeld(held: HeldSnapshot): HeldSnapshot {
-  const snapshot = makeSnapshot(held.snapshot.facts, held.snapshot.listPages())
-  return { ...held, snapshot, bodies: new Map(held.bodies), saved: new Set(held.saved) }
+/** A copy that has these pages of it alone. */
+export function copyHeld(held: HeldSnapshot, lists: Lists): HeldSnapshot {
+  const names = new Set(lists.flat().map(({ name }) => name))
+  const bodies = new Map([...held.bodies].filter(([name]) => names.has(name)))
+  const snapshot = makeSnapshot(held.snapshot.facts, lists)
+  return { ...held, snapshot, bodies, saved: new Set(held.saved) }
 }
 
 /** What a row takes beside the body of its page, and a snapshot without rows. */

@@ -1,8 +1,8 @@
 /**
  * Reads on in a snapshot: page n + 1 of a list is read with what page n says, until the provider has no more
  * rows, the ceiling is reached or the page cap fires (reading R17). Each page is appended as it comes, so
- * that a failure leaves what was read before it. What ends without a row is doubted (reading R20b). Numbered
- * pages are looked at again at the end, because rows may have moved meanwhile.
+ * that a failure leaves what was read before it. Pages without a row of the connection are doubted (reading
+ * R20b). Numbered pages are looked at again at the end, because rows may have moved meanwhile.
  */
 import assert from 'node:assert/strict'
 import { setImmediate as nextTurn } from 'node:timers/promises'
@@ -17,6 +17,7 @@ export const rowCeiling = 5000
 /** Bounds the pages of one request, in case a provider's pages never end. */
 const maxPages = 2000
 const pagesInFlight = 4
+const mostDoubtful = 10
 
 export interface Reading extends RowsQuestion {
   readonly snapshot: Snapshot
@@ -34,10 +35,8 @@ export interface Reading extends RowsQuestion {
 
 /** @throws Trouble, UpstreamError, the signal's reason. */
 export async function readOn(reading: Reading): Promise<void> {
-  const { snapshot, shown, pageCap, source, confirmEnd } = reading
+  const { snapshot, shown, pageCap, source } = reading
   const { lists, order } = snapshot
-  // It was doubted where it was read to its end.
-  if (lists.length > 0 && snapshot.isComplete()) return
   const held = new Set(lists.map(({ pages }) => pages.at(-1)))
   let [pagesLeft, capLeft] = [maxPages, pageCap ?? maxPages]
   for (;;) {
@@ -49,12 +48,25 @@ export async function readOn(reading: Reading): Promise<void> {
     assert(read > 0, 'a list that waits is read on')
     pagesLeft -= read
     if (!isFree) capLeft -= read
+    if (lists.some(({ doubtful }) => doubtful >= mostDoubtful)) await confirmPages(reading)
   }
   if (lists.length > 0 && source.reader.overlap > 0) return lookAgain(reading, held)
-  // Reading R20b. That nothing is pending is not unusual, and pending rows prove nothing of others.
-  const others = lists.filter((list) => source.queries[list.index]?.pending !== 'alone')
-  const isEmpty = others.every(({ pages }) => pages.at(-1)?.ownRows === 0)
-  if (isEmpty && snapshot.isComplete()) await confirmEnd()
+  await confirmPages(reading)
+}
+
+/**
+ * Reading R20b: on pages without a row of the connection rows may be missing, so they are held only when they
+ * are confirmed; some at a time, so that a reading whose time ends goes on there. That nothing is pending is
+ * not unusual, nor that one account of several has no row; pending rows prove nothing of others.
+ */
+async function confirmPages({ source, snapshot, confirmEnd }: Reading): Promise<void> {
+  const { lists } = snapshot
+  const posted = lists.filter(({ index }) => source.queries[index]?.pending !== 'alone')
+  const isEmpty = posted.every(({ pages }) => pages.at(-1)?.ownRows === 0)
+  const isUnusual = ({ pages }: List) => isEmpty || pages.length > 1 || pages[0]?.next !== null
+  const isDoubtful = posted.some((list) => list.doubtful > 0 && isUnusual(list))
+  if (lists.length === 0 || isDoubtful) await confirmEnd()
+  for (const list of lists) list.doubtful = 0
 }
 
 type NextPage = Omit<ReadPage, 'page'>
@@ -126,14 +138,12 @@ async function append(reading: Reading, read: ReadPage): Promise<void> {
   const { source, snapshot, offset, call, confirmEnd, take } = reading
   const { list, page } = read
   const { generation, firsts } = snapshot.facts
-  // Reading R20b: a page that was announced and comes without a row may be the end of the consent.
-  const isAnnounced = list.pages.length > 0 && page.next === null && source.reader.overlap === 0
-  if (isAnnounced && page.ownRows === 0) await confirmEnd()
   const taken = takePage(source, snapshot, read)
   const count = list.rows.length + taken.places.length
   const isMissing = count === 0 && (firsts?.[list.index] ?? 'none') !== 'none'
   // A walk that begins does not look for its first row on later pages.
   if (isMissing && (taken.next === null || offset === 0)) {
+    if (page.ownRows === 0 && source.reader.overlap === 0) await confirmEnd()
     throw new Trouble('changed', 'the first row is not there any more', generation)
   }
   snapshot.append(list, taken)

@@ -32,10 +32,7 @@ export interface SnapshotPage {
   readonly fills: Float64Array
 }
 
-/**
- * The first row that a list begins at; one of another time has moved behind others. `none`: the list had no
- * row.
- */
+/** The first row of a list; one of another time has moved behind others. `none`: the list had no row. */
 export type First = { readonly print: Print; readonly time: number } | 'none'
 
 /** What is fixed when a snapshot begins. Those of one generation count the same rows. */
@@ -61,6 +58,8 @@ export interface List {
   readonly fills: Map<number, number>
   /** Its rows that have a place in the order of all lists. */
   placed: number
+  /** So many of its last pages have no row of the connection, and are not confirmed yet (reading R20b). */
+  doubtful: number
 }
 
 export interface Row {
@@ -82,7 +81,7 @@ const timeOf = ({ page, entry }: Row): number => page.times[entry] ?? 0
 const printOf = ({ page, entry }: Row): Print => page.prints[entry] ?? 0
 
 const makeList = (index: number): List => {
-  return { index, pages: [], rows: [], seen: new Set(), fills: new Map(), placed: 0 }
+  return { index, pages: [], rows: [], seen: new Set(), fills: new Map(), placed: 0, doubtful: 0 }
 }
 
 /** Lists are merged by time, newest first, each in its own order; equal times by the order of the lists. */
@@ -102,6 +101,7 @@ export function makeSnapshot(facts: SnapshotFacts, read: readonly (readonly Snap
       if (fill !== undefined) list.fills.set(fill, copy)
       list.rows.push({ list, page, entry, copy })
     }
+    list.doubtful = page.ownRows > (list.pages.at(-1)?.ownRows ?? 0) ? 0 : list.doubtful + 1
     list.pages.push(page)
     // The order is certain while every list that has not ended has a row to compare.
     for (;;) {
@@ -119,6 +119,7 @@ export function makeSnapshot(facts: SnapshotFacts, read: readonly (readonly Snap
     }
   }
   for (const list of lists) for (const page of read[list.index] ?? []) append(list, page)
+  for (const list of lists) list.doubtful = 0
 
   return {
     facts,
@@ -129,14 +130,14 @@ export function makeSnapshot(facts: SnapshotFacts, read: readonly (readonly Snap
     sums: sums as readonly Print[],
     append,
     listPages: () => lists.map(({ pages }) => pages),
+    /** The pages that may be held. */
+    listTrusted: () => lists.map(({ pages, doubtful }) => pages.slice(0, pages.length - doubtful)),
     /** True when the provider has no more rows. */
     isComplete: () => lists.every(isEnded),
   }
 }
 
-/**
- * Where a later snapshot of the same generation begins. Once a row has a place, a list without any has ended.
- */
+/** Where a later snapshot of the generation begins. Once a row has a place, a list without any has ended. */
 export const listFirsts = ({ lists }: Snapshot): readonly First[] =>
   lists.map(({ rows: [row] }) =>
     row === undefined ? 'none' : { print: printOf(row), time: timeOf(row) },

@@ -91,10 +91,7 @@ export function openWindows(options: {
   const anchors = makeAnchors(clock, shared?.anchors ?? null)
   const queue = makeQueue()
   return {
-    /**
-     * Windows of one query are answered one at a time.
-     * @throws UpstreamError; ApiError where the window would not continue what was shown.
-     */
+    /** One at a time for a query. @throws UpstreamError; ApiError where nothing continues what was shown. */
     read<Page extends AnyPage>(request: WindowRequest<Page>): Promise<Window<RowOf<Page>>> {
       const key = `snapshot ${request.name} ${request.epoch} ${request.zoneAndAccounts}`
       const ask: Ask = { ...(request as WindowRequest), key, clock, place, anchors }
@@ -160,7 +157,8 @@ async function begin(ask: Ask, anchor: Anchor | null, plan: Plan): Promise<HeldS
   const { clock, place, key, source, ttlMs, epoch, offset } = ask
   const { held, version } = await place.load(key, ttlMs)
   if (held !== null && plan === 'held' && canUse(ask, held.snapshot.facts, anchor)) {
-    return source.reader.overlap > 0 ? copyHeld(held) : held
+    // Numbered pages count only when they were looked at again: until then they are read into a copy.
+    return source.reader.overlap > 0 ? copyHeld(held, held.snapshot.listPages()) : held
   }
   const canContinue = anchor !== null && anchor.zoneAndAccounts === ask.zoneAndAccounts
   if (anchor !== null && offset > 0 && !canContinue) {
@@ -221,7 +219,7 @@ async function answer(ask: Ask, plan: Plan): Promise<Window<unknown>> {
 
 /**
  * Reads what the window needs; returns the pages that it shows and those being compressed while others are
- * read. What came before a failure stays, and the next request goes on from there, but not in place of more.
+ * read. What came before a failure stays for the next request, but nothing in doubt, nor in place of more.
  */
 async function readMore(ask: Ask, held: HeldSnapshot, shown: number) {
   const { place, clock, source, owner, ttlMs, offset, limit, key } = ask
@@ -246,35 +244,27 @@ async function readMore(ask: Ask, held: HeldSnapshot, shown: number) {
     const start = rows.length - page.places.length
     if (rows.length > offset && start < offset + limit) opened.set(page.name, read)
   }
-  let isDoubted = false
-  const confirmEnd: Ask['confirmEnd'] = async (accounts) => {
-    isDoubted = true
-    await ask.confirmEnd(accounts)
-    isDoubted = false
-  }
   try {
     const mayExpire = clock.now() - (held.expiresAt - ttlMs) >= cursorLifeMs
     const settle = () => Promise.allSettled(packing)
-    await readOn({ ...ask, confirmEnd, snapshot, mayExpire, shown, take }).finally(settle)
+    await readOn({ ...ask, snapshot, mayExpire, shown, take }).finally(settle)
     return { opened, packing }
   } catch (error) {
     if (source.reader.overlap > 0) throw error
-    const isLonger = (place.own.get(key)?.snapshot.order.length ?? 0) <= snapshot.order.length
-    // Rows may have been missing before the doubt: all is read again, by every process.
-    if (isDoubted || snapshot.isComplete()) place.own.delete(key)
-    else if (bytes > 0 && !(error instanceof Trouble) && isLonger) {
-      await packBodies(held)
-      await place.save(key, owner, held)
+    const kept = copyHeld(held, snapshot.listTrusted())
+    if (place.own.get(key) === held) place.keep(key, kept)
+    const isLonger = (place.own.get(key)?.snapshot.order.length ?? 0) <= kept.snapshot.order.length
+    if (kept.bodies.size > 0 && bytes > 0 && !(error instanceof Trouble) && isLonger) {
+      await packBodies(kept)
+      await place.save(key, owner, kept)
     }
-    if (isDoubted && held.saved.size > 0) await ask.onListChanged()
     throw error
   }
 }
 
 /**
  * Maps the rows of the window. Of the pages that are held it opens those that it shows, and no others.
- * @throws Trouble `gone` where a page is not held any more; UpstreamError `malformed` for a row (reading
- *   R23).
+ * @throws Trouble `gone` where a page is not held any more; UpstreamError `malformed` (reading R23).
  */
 async function showRows(ask: Ask, held: HeldSnapshot, opened: Map<string, AnyPage>) {
   const { place, owner, source, offset, limit } = ask

@@ -39,10 +39,6 @@ export interface PagedWorld {
   blankPages: number
   /** The bank is silent: of the list there are only the rows of others. */
   isSilent: boolean
-  /** How many pages were read while it was. */
-  silentPages: number
-  /** How many of them had been read when it was doubted last. */
-  doubtedPages: number
   /** How many pages were asked to report rows that came before. */
   repeatedPages: number
   /** What `map` throws of a row; null: it can be read. */
@@ -97,8 +93,6 @@ export function makePagedWorld(options: {
     isBlank: false,
     blankPages: 0,
     isSilent: false,
-    silentPages: 0,
-    doubtedPages: 0,
     repeatedPages: 0,
     toFlaw: () => null,
     reader: null as never,
@@ -108,7 +102,6 @@ export function makePagedWorld(options: {
 
   function encode(number: number, cursor: string | null): Uint8Array {
     if (world.isBlank) world.blankPages += 1
-    if (world.isSilent) world.silentPages += 1
     const all = world.isBlank ? [] : (streams[number] ?? [])
     const rows = world.isSilent ? all.filter(({ foreign }) => foreign) : all
     const start = toStart(rows, cursor)

@@ -183,11 +183,10 @@ async function ask(game: Game, reader: Reader): Promise<Window<PagedRow> | null>
   }
 }
 
-/** A bank speaks again when all that was read of it meanwhile has been doubted, and nobody else reads. */
+/** A bank that is silent speaks again when nobody is reading (docs/snapshots.md, The exceptions). */
 function heal({ world, readers }: Game, reader: Reader): void {
   Object.assign(world, { onRead: () => undefined, isBlank: false })
-  const isRead = readers.some((other) => other !== reader && other.asking !== null)
-  if (!isRead && world.doubtedPages === world.silentPages) world.isSilent = false
+  if (readers.every((other) => other === reader || other.asking === null)) world.isSilent = false
 }
 
 const consentLost = new UpstreamError('fiskil', {
@@ -214,10 +213,7 @@ function readWindow(
   const confirmEnd = async () => {
     const wasBlank = reader.overlap === 0 && world.blankPages > blankPages
     if (world.isBlank || wasBlank) throw consentLost
-    if (world.isSilent) {
-      world.doubtedPages = world.silentPages
-      throw notReady
-    }
+    if (world.isSilent) throw notReady
   }
   // A bank that lists rows by account refuses what it is asked for after the end of a consent.
   const isByAccount = queries.length > 1 && reader.overlap === 0
