@@ -1,4 +1,4 @@
-/** What a client prefers (RFC 9110 §12.5.1). Programs that do not ask for HTML get none. */
+/** What a client prefers (RFC 9110 §12.5). Programs that do not ask for HTML get none. */
 
 /** True when `text/html` weighs more than JSON: so do browsers, unlike `curl` and API clients. */
 export function prefersPage(accept: string | undefined): boolean {
@@ -14,15 +14,26 @@ export function wantsStream(accept: string | undefined): boolean {
   return stream > 0 && stream >= weightOf(accept, 'application/json')
 }
 
-/** The weight of a type that is named explicitly, from 0 to 1. */
-function weightOf(accept: string, type: string): number {
+/** `gzip` or `*` is named, weighs more than zero, and no less than a named `identity`. */
+export function acceptsGzip(accept: string | undefined): boolean {
+  if (accept === undefined) return false
+  const named = findWeight(accept, 'gzip') ?? findWeight(accept, 'x-gzip')
+  const weight = named ?? weightOf(accept, '*')
+  return weight > 0 && weight >= weightOf(accept, 'identity')
+}
+
+/** From 0 to 1; 0 for what is not named. */
+const weightOf = (accept: string, name: string): number => findWeight(accept, name) ?? 0
+
+/** The weight of a name that is there explicitly; null: it is not. */
+function findWeight(accept: string, name: string): number | null {
   for (const item of accept.split(',').slice(0, 32)) {
-    const [name, ...parameters] = item.split(';').map((part) => part.trim().toLowerCase())
-    if (name !== type) continue
+    const [own, ...parameters] = item.split(';').map((part) => part.trim().toLowerCase())
+    if (own !== name) continue
     const weight = parameters.find((parameter) => parameter.startsWith('q='))
     return weight === undefined ? 1 : toWeight(weight.slice(2))
   }
-  return 0
+  return null
 }
 
 function toWeight(text: string): number {

@@ -3,6 +3,7 @@ import { hash } from 'node:crypto'
 import { promisify } from 'node:util'
 import { gzip } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import { acceptsGzip } from './preference.ts'
 
 const compress = promisify(gzip)
 
@@ -48,20 +49,6 @@ export function sendPrepared(
   if (isKnown(request.headers['if-none-match'], tag)) return reply.code(304).send()
   if (compressed) reply.header('content-encoding', 'gzip')
   return reply.type(prepared.type).send(compressed ? prepared.compressed : prepared.plain)
-}
-
-/** RFC 9110 §12.5.3: `gzip` or `*` is named, weighs more than zero, and no less than a named `identity`. */
-function acceptsGzip(header: string | string[] | undefined): boolean {
-  const offers = String(header ?? '')
-    .toLowerCase()
-    .split(',')
-    .map((offer) => offer.replace(/\s/g, ''))
-  const offer =
-    offers.find((text) => /^(?:x-)?gzip(?:;|$)/.test(text)) ??
-    offers.find((text) => /^\*(?:;|$)/.test(text))
-  const weigh = (text: string) => Number(/;q=([0-9.]+)$/.exec(text)?.[1] ?? 1)
-  const identity = offers.find((text) => /^identity(?:;|$)/.test(text)) ?? ';q=0'
-  return offer !== undefined && weigh(offer) > 0 && weigh(offer) >= weigh(identity)
 }
 
 function isKnown(header: string | undefined, tag: string): boolean {

@@ -51,6 +51,7 @@ test('a client gets gzip only when it accepts it, under a tag of its own', async
     '',
     'br',
     'gzip;q=0',
+    'gzip;q=0;level=1',
     'gzip; q=0.000, *',
     '*;q=0',
     'gzip;q=0.5, identity;q=1',
