@@ -1,7 +1,7 @@
 /**
  * Whoever has only the repository can look up what code, tests and documents cite: a citation is `contract,
  * Heading`, `docs/….md, Heading` or `ARCHITECTURE.md, Heading`, and the heading stands on that page. Headings
- * are read from there.
+ * are read from there. A file that a comment names is there, too.
  */
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
@@ -90,4 +90,24 @@ test('nothing cites what is not in the repository', () => {
     [...unwrap(readText(path)).matchAll(old)].map(([words]) => `${path}: ${words}`),
   )
   assert.deepEqual(found, [])
+})
+
+test('every file that a comment names without its folder exists', () => {
+  const names = new Set(files.map((path) => path.split('/').at(-1)))
+  const cited = written
+    .filter((path) => /\.(?:ts|js|sql|css)$/.test(path))
+    .flatMap((path) =>
+      readText(path)
+        .split('\n')
+        .filter((line) => /^\s*(?:\/?\*|\/\/|--)/.test(line))
+        .flatMap((line) => [
+          ...line.matchAll(/(?<![\w/.*@-])[a-z\d][\w.-]*\.(?:ts|js|md|sql|css)\b/g),
+        ])
+        .map(([name]) => ({ path, name })),
+    )
+  assert.ok(cited.length > 100, `${cited.length} names`)
+  assert.deepEqual(
+    cited.filter(({ name }) => !names.has(name)),
+    [],
+  )
 })

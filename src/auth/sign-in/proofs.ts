@@ -1,7 +1,7 @@
 /**
  * One limited attempt at proving who somebody is, by password or by code: whose failures it counts for, how
  * it is settled, and what a completed sign-in consists of. The steps themselves are in sign-ins.ts,
- * code-step.ts and present-proofs.ts.
+ * code-step.ts and passkeys.ts.
  */
 import { type AuditDetails, refusedSignIn } from '#contract/audit.ts'
 import { toAddressGroup } from '#kernel/addresses.ts'
