@@ -68,6 +68,8 @@ async function openTracing(
       metrics.backgroundFailed('otlp')
       log.warn({ detail }, 'OpenTelemetry data could not be sent')
     },
+    onOddAnswer: (detail) =>
+      log.warn({ detail }, 'OpenTelemetry data was taken, but the answer is not OTLP'),
   })
 }
 

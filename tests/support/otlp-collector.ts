@@ -29,8 +29,8 @@ export interface Collector extends AsyncDisposable {
   readonly bytes: Buffer[]
 }
 
-/** `status`: what it answers to everything. */
-export async function startCollector(status = 200): Promise<Collector> {
+/** `status` and `body`: what it answers to everything. */
+export async function startCollector(status = 200, body?: string): Promise<Collector> {
   const spans: SeenSpan[] = []
   const metrics = new Map<string, number>()
   const headers: Collector['headers'] = []
@@ -40,12 +40,12 @@ export async function startCollector(status = 200): Promise<Collector> {
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
       const sent = Buffer.concat(chunks)
-      const body = request.headers['content-encoding'] === 'gzip' ? gunzipSync(sent) : sent
+      const data = request.headers['content-encoding'] === 'gzip' ? gunzipSync(sent) : sent
       headers.push(request.headers)
-      bytes.push(body)
-      if (request.url === '/v1/traces') spans.push(...readSpans(body))
-      else for (const [name, points] of readMetrics(body)) metrics.set(name, points)
-      response.writeHead(status, { 'content-type': 'application/x-protobuf' }).end()
+      bytes.push(data)
+      if (request.url === '/v1/traces') spans.push(...readSpans(data))
+      else for (const [name, points] of readMetrics(data)) metrics.set(name, points)
+      response.writeHead(status, { 'content-type': 'application/x-protobuf' }).end(body)
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

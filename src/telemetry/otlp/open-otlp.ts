@@ -30,15 +30,32 @@ export interface OtlpOptions {
   readonly readMetrics: ReadMetrics
   /** A sentence of the packages when something could not be sent. */
   readonly onFailure: (detail: string) => void
+  /** Data were answered as taken, but not in OTLP. Said once: the next answers are no better. */
+  readonly onOddAnswer: (detail: string) => void
 }
 
 /** The end of a process waits no longer than this for a collector. */
 const closeMs = 5000
 
+/** The packages warn with this of data that were taken, where they cannot read the body of the answer. */
+const takenWords = 'Export succeeded'
+
+/** What the packages say of a thing: the component first, where it has a name, then words and errors. */
+function toSentence(words: readonly unknown[]): string {
+  const said = words.map((word) => (word instanceof Error ? word.message : word))
+  return said.filter((word) => typeof word === 'string').join(' ')
+}
+
 /** Sends spans and metrics to a collector until it is closed. */
 export function openOtlp(options: OtlpOptions): Tracing {
   const { onFailure, clock } = options
-  const told = (detail: string) => onFailure(detail)
+  let isAnswerTold = false
+  const told = (...words: readonly unknown[]) => {
+    const detail = toSentence(words)
+    if (!detail.includes(takenWords)) return onFailure(detail)
+    if (!isAnswerTold) options.onOddAnswer(detail)
+    isAnswerTold = true
+  }
   const silent = () => {}
   const logger = { error: told, warn: told, info: silent, debug: silent, verbose: silent }
   diag.setLogger(logger, { logLevel: DiagLogLevel.WARN, suppressOverrideMessage: true })

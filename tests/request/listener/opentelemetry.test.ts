@@ -131,3 +131,23 @@ test('a collector that refuses or is away costs its data, and a line of the log 
   await readTwice(away)
   assert.equal((await stop(away)).code, 0)
 })
+
+test('data that were taken are not lost because the answer is not OTLP: the log says so once', async (t) => {
+  await using collector = await startCollector(200, '{"partialSuccess":{}}')
+  const running = await start(t, {
+    OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
+    OTEL_METRIC_EXPORT_INTERVAL: '1000',
+  })
+  await until('metrics came twice', () => collector.headers.length >= 2)
+  const { body } = await request(`${running.printed('Admin API')}/metrics`)
+  assert.doesNotMatch(await body.text(), /task="otlp"\} [1-9]/)
+  const { code, stdout } = await stop(running)
+  assert.equal(code, 0)
+  assert.doesNotMatch(stdout, /could not be sent/)
+  const lines = stdout.split('\n').filter((line) => line.includes('the answer is not OTLP'))
+  assert.equal(lines.length, 1)
+  assert.match(
+    JSON.parse(lines[0] ?? '').detail,
+    /Export succeeded but could not deserialize response/,
+  )
+})
