@@ -77,6 +77,7 @@ export function openOtlp(options: OtlpOptions): Tracing {
           spanProcessors: [
             new BatchSpanProcessor({
               exporter: new OTLPTraceExporter({ ...transport, url: options.tracesUrl }),
+              exportTimeoutMillis: options.timeoutMs,
             }),
           ],
         })

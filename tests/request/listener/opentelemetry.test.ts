@@ -1,6 +1,8 @@
 /** Traces and metrics by OTLP, as a collector gets them from the running service. */
 import assert from 'node:assert/strict'
 import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
@@ -150,4 +152,29 @@ test('data that were taken are not lost because the answer is not OTLP: the log 
     JSON.parse(lines[0] ?? '').detail,
     /Export succeeded but could not deserialize response/,
   )
+})
+
+test('an answer that comes in drops holds traces no longer than the time for one request', async (t) => {
+  let arrivedAt = 0
+  const dripping = createServer((_, response) => {
+    arrivedAt = performance.now()
+    const drops = setInterval(() => response.write('x'), 200)
+    response.once('close', () => clearInterval(drops))
+  })
+  await new Promise<void>((resolve) => dripping.listen(0, '127.0.0.1', resolve))
+  t.after(() => {
+    dripping.closeAllConnections()
+    dripping.close()
+  })
+  const running = await start(t, {
+    OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `http://127.0.0.1:${(dripping.address() as AddressInfo).port}`,
+    OTEL_EXPORTER_OTLP_TIMEOUT: '1000',
+  })
+  await readTwice(running)
+  await until('traces came', () => arrivedAt > 0)
+  await until('they are given up', async () => {
+    const { body } = await request(`${running.printed('Admin API')}/metrics`)
+    return /task="otlp"\} [1-9]/.test(await body.text())
+  })
+  assert.ok(performance.now() - arrivedAt < 20_000)
 })
