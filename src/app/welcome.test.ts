@@ -46,6 +46,28 @@ test('a start names a person only while nobody else has an account and this one 
   assert.equal(await describe(), nobodyNamed)
 })
 
+test('a process without a public address sends nobody to one', () => {
+  const environment = {
+    SANDBOX: 'false',
+    ROLE: 'worker',
+    SIGN_UP: 'open',
+    DEFAULT_PLAN: 'developer',
+  }
+  for (const users of ['none', 'some'] as const) {
+    const lines = describeWelcome({
+      config: readConfig(environment, '/srv/tributary'),
+      origins: { base, mcp: base, auth: base },
+      adminUrl: 'http://127.0.0.1:3001',
+      adminTokenFile: null,
+      command: { words: 'tributary', knowsSettings: true },
+      demo: null,
+      users,
+    })
+    assert.doesNotMatch(lines.join('\n'), new RegExp(base))
+    assert.ok(lines.includes('Next: people and programs need a process with ROLE=api'))
+  }
+})
+
 test('a store that fails after it was opened is one line with what to do, and no stack', () => {
   assert.equal(
     describeStartFailure(new StoreUnavailableError('the disk under the store is full')),

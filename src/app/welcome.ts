@@ -81,6 +81,7 @@ function describePublic(origins: Origins): string[] {
  */
 function describeNext(welcome: Welcome): string {
   const { config, origins, adminUrl, adminTokenFile, command, users } = welcome
+  if (config.role === 'worker') return 'people and programs need a process with ROLE=api'
   if (config.signUp === 'open' && users === 'none')
     return `make an account at ${origins.base}/sign-up`
   const signIn = `sign in at ${origins.base}/`
