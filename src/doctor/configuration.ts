@@ -35,7 +35,7 @@ export function checkConfiguration(installation: Installation): readonly Finding
       warning(
         `configuration:${index + 1}`,
         sentence,
-        'Change the variable and restart, unless this is intended; docs/configuration.md explains each',
+        'Change what it names, a variable or the mode of a file (chmod), and restart, unless this is intended; docs/configuration.md explains the variables',
       ),
     ),
   ]

@@ -83,6 +83,11 @@ test('what is set is shown as it was masked, and every warning of the configurat
   )
   assert.equal(find(diagnosis.checks, 'configuration:1').message, warnings[0])
   assert.equal(find(diagnosis.checks, 'configuration:2').status, 'warning')
+  // It is true of a variable and of the mode of a file.
+  assert.match(
+    find(diagnosis.checks, 'configuration:1').action ?? '',
+    /^Change what it names.*chmod/,
+  )
 })
 
 test('a disk that is nearly full is a warning, a full one an error, and with PostgreSQL neither', async (t) => {

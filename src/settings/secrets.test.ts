@@ -205,7 +205,7 @@ test('a data directory that others may read is reported and not changed in sandb
     const data = join(folder, 'data')
     await mkdir(data)
     await chmod(data, 0o777)
-    const words = `other users may read ${data}: its mode should be 0700`
+    const words = `other users may read ${data}: chmod 700 it`
     assert.deepEqual((await load(folder, { SANDBOX: 'true' })).warnings, [words])
     assert.equal((await stat(data)).mode & 0o777, 0o777)
     await chmod(data, 0o700)

@@ -27,5 +27,5 @@ export function describeOnlookers(path: string): string | null {
   const mode = statSync(path, { throwIfNoEntry: false })?.mode ?? 0
   // Windows has no such permission bits; the directory's access list applies there.
   if (process.platform === 'win32' || (mode & 0o077) === 0) return null
-  return `other users may read ${path}: its mode should be 0700`
+  return `other users may read ${path}: chmod 700 it`
 }
