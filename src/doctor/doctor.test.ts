@@ -303,7 +303,7 @@ test('an application without this server’s redirect URL, or not active yet, is
   site.redirectUrls = ['https://other.example/providers/enablebanking/callback']
   const missing = await look()
   assert.equal(missing.status, 'warning')
-  assert.ok(missing.message.includes(`it has not the redirect URL ${own}`))
+  assert.ok(missing.message.includes(`it does not have the redirect URL ${own}`))
   assert.ok(missing.action?.startsWith(`Enter ${own} as a redirect URL in the control panel`))
   site.redirectUrls = [own]
   assert.equal((await look()).status, 'ok')

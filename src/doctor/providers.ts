@@ -87,7 +87,7 @@ function findNextStep(
   const where = factsOf(provider).personal?.source ?? `at ${factsOf(provider).name}`
   const enter = `Enter ${own} as a redirect URL ${where}; the address must be exactly that by which people open this server (BASE_URL)`
   return {
-    lacks: isKnown ? [] : [`it has not the redirect URL ${own}`],
+    lacks: isKnown ? [] : [`it does not have the redirect URL ${own}`],
     action: [...(nextStep === null ? [] : [nextStep]), ...(isKnown ? [] : [enter])].join('. '),
   }
 }

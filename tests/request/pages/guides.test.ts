@@ -19,6 +19,12 @@ async function names(): Promise<string[]> {
   return files.filter((file) => file.endsWith('.md')).map((file) => file.slice(0, -3))
 }
 
+test('the list has one word for title and heading', async () => {
+  const { text } = await ask('/guides')
+  const [, heading = ''] = /<h1[^>]*>([^<]+)<\/h1>/.exec(text) ?? []
+  assert.ok(text.includes(`<title>${heading} · Tributary</title>`), heading)
+})
+
 test('every document is a guide, for visitors too, and every link of it leads somewhere', async () => {
   const pages = new Map<string, string>([['/guides', (await ask('/guides')).text]])
   for (const name of await names()) {

@@ -36,6 +36,15 @@ test('providers of the person’s country come first, the others stay behind “
   assert.deepEqual(await ask('ja-JP'), [all, []])
 })
 
+test('the page of each provider has its heading as title', async () => {
+  const jar = await world.enter(await world.addPerson())
+  for (const provider of ['fiskil', 'akahu', 'snaptrade', 'up', 'simplefin', 'enablebanking']) {
+    const { text } = await jar.get(`/connections/new?provider=${provider}`)
+    const [, heading = ''] = /<h1>([^<]+)<\/h1>/.exec(text) ?? []
+    assert.ok(text.includes(`<title>${heading} · Tributary</title>`), provider)
+  }
+})
+
 test('a time zone tells the country where the language does not', async () => {
   const person = await world.addPerson()
   await world.service.app.store.users.setTimezone(person.id, 'Pacific/Auckland')

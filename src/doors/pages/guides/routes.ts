@@ -17,7 +17,7 @@ export function addGuideRoutes(scope: FastifyInstance, context: PagesContext): v
     const visit = await context.visits.begin(request, reply)
     const guide = await library.find(indexName)
     if (guide === null) return reply.callNotFound()
-    return context.show(reply, visit, { title: 'Guides', body: renderIndex(guide) })
+    return context.show(reply, visit, { title: guide.title, body: renderIndex(guide) })
   })
 
   scope.get<GuidePath>(`${guidesPath}/*`, async (request, reply) => {

@@ -96,7 +96,8 @@ async function showProvider(
     },
   }
   const formAction = context.linkingTargets
-  return context.show(reply, visit, { title, body: renderProvider(options), formAction })
+  const body = renderProvider(options)
+  return context.show(reply, visit, { title: way.covers, body, formAction })
 }
 
 /** A provider that does not answer leaves the other ways of the page usable. */

@@ -107,8 +107,10 @@ ${syncEventTypes.map((type) => eventBox(type, draft))}
 ${connectionEventTypes.map((type) => eventBox(type, draft))}
 ${problems.events !== undefined && html`<small class="problem" id="events-problem">Choose at least one</small>`}
 </fieldset>
+<div class="field">
 <label><input type="checkbox" name="skipEmpty" value="true"${draft.skipEmpty && html` checked`}>Send nothing when a sync finds no new and no changed row</label>
 <label><input type="checkbox" name="pending" value="true"${draft.pending && html` checked`}>Pending transactions of banks, too</label>
+</div>
 <button type="submit">Add the endpoint</button>
 </form>`
 }
