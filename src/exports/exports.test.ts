@@ -92,7 +92,7 @@ test('CSV has the header of the documentation, and every cell is read back as it
 })
 
 test('for a spreadsheet no text is a formula, and amounts stay numbers; a byte order mark comes on request', () => {
-  const formulas = ['=1+1', '+1', '-1', '@x', '\tx', '\r=1', ' =1', '＝1']
+  const formulas = ['=1+1', '+1', '-1', '@x', '\tx', '\r=1', ' =1', '＝1', '＋1', '－1', '＠x']
   const rows = [...formulas, 'x'].map((text) => ({ ...row, description: text, id: text }))
   const file = write('csv', { rows, csv: { isForSpreadsheet: true, hasBom: true } })
   assert(file.startsWith('\ufeffdate,'))

@@ -11,7 +11,7 @@ import type { Maybe, WindowStore } from '#fast/port.ts'
 import { type KeyId, newId, type UserId } from '#kernel/ids.ts'
 import { StoreUnavailableError } from '#store/failure.ts'
 import { rowTrustMs } from '#store/ports/changes.ts'
-import type { CallerRow } from '#store/ports/keys.ts'
+import { type CallerRow, noLimits } from '#store/ports/keys.ts'
 import { makeAdmission, makeGoodTokens } from './admit.ts'
 import { toCredential } from './credential.ts'
 import { makeIdentify } from './identify.ts'
@@ -52,13 +52,13 @@ function open(t: { after(work: () => Promise<void>): void }) {
   const throttle = makeThrottle(withTrips(kv.windows), limits)
   const good = new Set<string>()
   const forget = () => (now += rowTrustMs)
-  const world = { good, forget, lookups: 0, failure: null as Error | null }
+  const world = { good, forget, row, lookups: 0, failure: null as Error | null }
   const keys = {
     async findCaller(hash: Uint8Array) {
       world.lookups += 1
       await new Promise((resolve) => setImmediate(resolve))
       if (world.failure !== null) throw world.failure
-      return [...good].some((key) => Buffer.compare(hashKey(key), hash) === 0) ? row : null
+      return [...good].some((key) => Buffer.compare(hashKey(key), hash) === 0) ? world.row : null
     },
     touch: async () => {},
   }
@@ -70,7 +70,7 @@ function open(t: { after(work: () => Promise<void>): void }) {
   const admit = makeAdmission({ throttle, good: makeGoodTokens(), identify })
   const ask = (token: string | null, address = here) =>
     admit.admit({
-      credential: toCredential(token === null ? undefined : `Bearer ${token}`),
+      credential: toCredential(token === null ? undefined : `Bearer ${token}`, address),
       visitor: toVisitor(address, (token ?? '').slice(0, 16)),
     })
   const kinds = async (tokens: readonly string[], address = here) =>
@@ -171,4 +171,16 @@ test('requests wait only for the same token from their own address: a refusal th
   for (let count = 0; count < 9; count += 1) await ask(`bad ${count} bad bad bad`)
   const [there, elsewhere] = await Promise.all([kinds([key]), kinds([key], '198.51.100.1')])
   assert.deepEqual([there, elsewhere], [['limited'], ['in']])
+})
+
+test('R43: a key that was tried from an address which it does not allow passes an exhausted bucket where it is allowed', async (t) => {
+  const { world, ask, kinds } = open(t)
+  const { key } = mintKey()
+  world.good.add(key)
+  world.row = { ...row, limits: { ...noLimits, addresses: [here] } }
+  assert.equal((await ask(key)).kind, 'in')
+  assert.equal((await ask(key, '198.51.100.1')).kind, 'unknown')
+  for (let count = 0; count < 9; count += 1) await ask(`bad ${count} bad bad bad`)
+  world.forget()
+  assert.deepEqual(await kinds([key, mintKey().key]), ['in', 'limited'])
 })

@@ -3,7 +3,7 @@
  * health, and for the next deliveries to the same endpoint. Pure; docs/events.md, Answers, lists the rules.
  */
 
-import { maxRetryAfterSeconds, readRetryAfter } from '#kernel/retry-after.ts'
+import { readRetryAfter } from '#kernel/retry-after.ts'
 import type { Millis } from '#kernel/time.ts'
 import type { DeliveryDecision } from '#store/ports/deliveries.ts'
 import type { HealthSignal } from './health.ts'
@@ -83,7 +83,7 @@ export function decide(outcome: AttemptOutcome, circumstances: Circumstances): C
 /** At most a day from now; null: the header is absent or unreadable. */
 function readHold({ headers }: AnswerHead, now: Millis): Millis | null {
   const seconds = readRetryAfter(headers, now)
-  return seconds === null ? null : now + Math.min(seconds, maxRetryAfterSeconds) * 1000
+  return seconds === null ? null : now + seconds * 1000
 }
 
 function retry(circumstances: Circumstances, holdUntil: Millis | null): DeliveryDecision {

@@ -122,6 +122,10 @@ test('everything of a time is sent again, in order, and what was missed with it'
   const range = { from, to: toIso(stage.now()) }
   const whileDisabled = stage.webhooks.replayRange(byOperator, id, range)
   await assert.rejects(whileDisabled, refused('webhook_disabled'))
+  const [newest] = await stage.store.deliveries.list(id, { after: null, limit: 1 })
+  assert.equal(newest?.status, 'missed')
+  const single = stage.webhooks.replayDelivery(byOperator, newest.id)
+  await assert.rejects(single, refused('webhook_disabled'))
   await stage.webhooks.enableEndpoint(byOperator, id)
   assert.equal(await stage.webhooks.replayRange(byOperator, id, range), 3)
   await until('they arrived', () => receiver.received.length === 4)
