@@ -2,6 +2,7 @@
  * Assembles the authorization server with its dependencies: limits and secrets from the configuration, the
  * guarded HTTP client for clients' documents, reports for operators. It contains no rule of its own.
  */
+import type { IncomingMessage } from 'node:http'
 import { maxDocumentBytes } from '#auth/oauth/engine.ts'
 import { makeOAuth, type OAuth } from '#auth/oauth/oauth.ts'
 import type { Sessions } from '#auth/sign-in/sessions.ts'
@@ -29,17 +30,19 @@ export async function openAuthorization(
 ): Promise<Authorization> {
   const { config, store, kv, clock, origins, sealer, reports } = options
   const agent = makeLateAgent({ maxResponseBytes: maxDocumentBytes })
+  const addressOf = (request: IncomingMessage) =>
+    clientAddress(request, (address) => config.trustedProxies.includes(address))
   const oauth = makeOAuth({
     store,
     origins,
     clock,
     windows: kv.windows,
     limits: { register: config.limits.register, token: config.limits.token },
-    addressOf: (request) =>
-      clientAddress(request, (address) => config.trustedProxies.includes(address)),
+    addressOf,
     async findPerson(request) {
       const cookies = makeCookies({ secure: origins().base.startsWith('https:') })
-      return (await sessions.find(cookies.session(request)))?.userId ?? null
+      const find = () => sessions.find(cookies.session(request))
+      return (await store.forStranger(addressOf(request), find))?.userId ?? null
     },
     readBody,
     secret: sealer.derive('oauth'),

@@ -55,7 +55,7 @@ export function assembleReading(options: ReadsOptions) {
   })
   const stopDropping = store.onChange(({ userId }) => kv.cache.drop(userId))
   const { preauth, preauthIp } = config.limits
-  const throttle = makeThrottle(kv.windows, { preauth, preauthIp })
+  const throttle = makeThrottle(kv.windows, { preauth, preauthIp }, store.forStranger)
   const good = makeGoodTokens()
   const entrance = {
     gate,

@@ -88,8 +88,12 @@ async function identifyCounted(
   const { credential, visitor } = client
   const reservation = await options.throttle.reserve(visitor)
   if (!reservation.allowed) return limit(reservation)
+  const find = async () => options.identify.find(credential)
   try {
-    const caller = await options.identify.find(credential)
+    // Without a token nothing is looked up.
+    const caller = await (credential.hash === null
+      ? find()
+      : options.throttle.lookUp(visitor, find))
     reservation.giveBack()
     options.good.set(credential.digest, true)
     return { kind: 'in', caller }

@@ -8,6 +8,7 @@ import { ApiError, apiError } from '#contract/errors.ts'
 import type { Maybe, WindowKey, WindowState, WindowStore } from '#fast/port.ts'
 import { toAddressGroup } from '#kernel/addresses.ts'
 import { toRetrySeconds } from '#kernel/retry-after.ts'
+import type { Store } from '#store/ports/store.ts'
 
 export const windowMs = 60_000
 /** The state where no window was looked at. */
@@ -61,6 +62,8 @@ export type Reservation =
     }
 
 export interface Throttle {
+  /** Runs a look-up for a visitor who has shown nothing good yet (`Store.forStranger`). */
+  lookUp<Found>(visitor: ClientWindows, find: () => Promise<Found>): Promise<Found>
   reserve(visitor: ClientWindows): Promise<Reservation>
   /** For answers that cost nothing (unknown paths). */
   peek(visitor: ClientWindows): Maybe<WindowState>
@@ -87,7 +90,7 @@ export async function guess<Found>(
   }
   let isWrong = false
   try {
-    const found = await find()
+    const found = await throttle.lookUp(visitor, find)
     isWrong = found === null
     return found
   } finally {
@@ -96,7 +99,12 @@ export async function guess<Found>(
   }
 }
 
-export function makeThrottle(windows: WindowStore, limits: ThrottleLimits): Throttle {
+/** @param forStranger absent: nothing is looked up in the store. */
+export function makeThrottle(
+  windows: WindowStore,
+  limits: ThrottleLimits,
+  forStranger: Store['forStranger'] = (_from, work) => work(),
+): Throttle {
   /** Points reserved by this process and neither kept nor returned yet, by the name of their window. */
   const reserved = new Map<string, number>()
 
@@ -124,6 +132,7 @@ export function makeThrottle(windows: WindowStore, limits: ThrottleLimits): Thro
   }
 
   return {
+    lookUp: ({ address }, find) => forStranger(address, find),
     async reserve(visitor) {
       const held: Step[] = []
       let state = noWindow

@@ -43,6 +43,7 @@ import { makeUserStore } from './people/users.ts'
 import type { ReconnectDueAt } from './ports/mails.ts'
 import type { Store, StoreRows } from './ports/store.ts'
 import { makeSealer } from './seal.ts'
+import { makeForStranger } from './strangers.ts'
 import { makeLedgerStore } from './syncs/ledgers.ts'
 import { spreadSyncs } from './syncs/spread-syncs.ts'
 import { makeSyncStore } from './syncs/syncs.ts'
@@ -193,6 +194,7 @@ function makeStore(
     inspector: makeInspector(engine, sealer),
     mark: makeMark(engine.db),
     auditLog: makeAuditLog({ db, write }),
+    forStranger: makeForStranger(),
     onChange: (listener) => feeds.changes.subscribe(listener),
     beginChangesWith(begin) {
       feeds.beginChange = begin

@@ -14,6 +14,7 @@ for (const model of ['AuthorizationCode', 'RefreshToken'] as const) {
     const reused: unknown[] = []
     const make = makeAdapterFactory({
       store: store.oauth,
+      forStranger: store.forStranger,
       clock: { now: () => now },
       origin: () => null,
       alreadyUsed: () => new Error('already used'),

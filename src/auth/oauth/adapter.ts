@@ -8,13 +8,15 @@ import { parseUuid, type UserId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
 import { StoreUnavailableError } from '#store/failure.ts'
 import type { NewOAuthRow, OAuthModel, OAuthRow, OAuthStore } from '#store/ports/oauth.ts'
+import type { Store } from '#store/ports/store.ts'
 import { lifetimes } from './lifetimes.ts'
 import { openRow } from './open-row.ts'
-import { noteReachedBound } from './requester.ts'
+import { noteReachedBound, requesterAddress } from './requester.ts'
 import { toRowId } from './row-id.ts'
 
 export interface OAuthAdapterOptions {
   readonly store: OAuthStore
+  readonly forStranger: Store['forStranger']
   readonly clock: Clock
   /** Keyed fingerprint of the address that sent the current request. */
   readonly origin: () => Uint8Array | null
@@ -48,8 +50,8 @@ const models: ReadonlySet<string> = new Set<OAuthModel>([
 /** Makes one adapter for each of the engine's models. */
 export function makeAdapterFactory(options: OAuthAdapterOptions): AdapterFactory {
   return (name) => {
-    if (name === 'Grant') return withStoreFailures(makeGrantAdapter(options))
-    if (models.has(name)) return withStoreFailures(makeRowAdapter(name as OAuthModel, options))
+    if (name === 'Grant') return inTurn(options, makeGrantAdapter(options))
+    if (models.has(name)) return inTurn(options, makeRowAdapter(name as OAuthModel, options))
     return forgetful
   }
 }
@@ -185,13 +187,16 @@ const forgetful: Adapter = {
   revokeByGrantId: async () => undefined,
 }
 
-/** An unavailable store is a 503, not an internal error. */
-function withStoreFailures(adapter: Adapter): Adapter {
+/**
+ * The engine works for clients and browsers that nothing is known of. An unavailable store is a 503, not an
+ * internal error.
+ */
+function inTurn({ forStranger }: OAuthAdapterOptions, adapter: Adapter): Adapter {
   const guard =
     <Args extends readonly unknown[], Result>(act: (...args: Args) => Promise<Result>) =>
     async (...args: Args): Promise<Result> => {
       try {
-        return await act(...args)
+        return await forStranger(requesterAddress() ?? 'page', () => act(...args))
       } catch (cause) {
         if (!(cause instanceof StoreUnavailableError)) throw cause
         throw Object.assign(new Error('the store does not answer', { cause }), { statusCode: 503 })

@@ -127,6 +127,7 @@ function buildEngine(module: EngineModule, options: OAuthOptions) {
     origins: options.origins(),
     adapter: makeAdapterFactory({
       store: store.oauth,
+      forStranger: store.forStranger,
       clock,
       origin: () => {
         const address = requesterAddress()

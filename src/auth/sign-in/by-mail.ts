@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import type { By, Person, Visitor } from '#contract/actor.ts'
 import { tidyEmail } from '#contract/email.ts'
+import { toAddressGroup } from '#kernel/addresses.ts'
 import type { UserId } from '#kernel/ids.ts'
 import { OwnerGoneError } from '#store/failure.ts'
 import type { SingleUseKind } from '#store/ports/single-use.ts'
@@ -64,7 +65,12 @@ export interface ByMail {
   /** There is a mail server. */
   readonly isMailed: boolean
   readonly invite: Invite
-  find(kind: 'invitation' | 'confirmation' | 'reset', token: string): Promise<JudgedToken>
+  /** `address`: that of the browser. */
+  find(
+    kind: 'invitation' | 'confirmation' | 'reset',
+    token: string,
+    address: string,
+  ): Promise<JudgedToken>
   /** An action: makes an invited visitor's account. `input`: `{name, password}`; the address is known. */
   accept(
     by: By<Visitor>,
@@ -89,7 +95,7 @@ export interface ByMail {
 }
 
 export interface ByMailOptions extends InviteOptions {
-  readonly store: InviteOptions['store'] & Pick<Store, 'endpoints' | 'deliveries'>
+  readonly store: InviteOptions['store'] & Pick<Store, 'endpoints' | 'deliveries' | 'forStranger'>
   readonly passwords: Passwords
   readonly attempts: Attempts
   readonly browsers: Browsers
@@ -103,7 +109,8 @@ export function makeByMail(options: ByMailOptions): ByMail {
     signUp: options.signUp,
     isMailed,
     invite: makeInvite(options),
-    find: (kind, token) => judgeToken(options, kind, token),
+    find: (kind, token, address) =>
+      options.store.forStranger(toAddressGroup(address), () => judgeToken(options, kind, token)),
     accept: (by, token, input, browser) => accept(options, by, { token, input, browser }),
     askForPassword: (by, email) => askForPassword(options, by, email),
     choosePassword: (by, token, newPassword) => choosePassword(options, by, token, newPassword),

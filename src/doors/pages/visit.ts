@@ -3,9 +3,12 @@
  * accepted only from our own pages: its Origin (or Sec-Fetch-Site), where the browser sends one, must be
  * ours, and its form token must belong to the cookie.
  */
+import { hash } from 'node:crypto'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { formTokenOf, isFormToken, type Session, type Sessions } from '#auth/sign-in/sessions.ts'
 import type { PersonPresent } from '#contract/actor.ts'
+import { makeGoodTokens } from '#gate/admit.ts'
+import { toAddressGroup } from '#kernel/addresses.ts'
 import type { StoreReader } from '#store/ports/reader.ts'
 import type { UserRow } from '#store/ports/users.ts'
 import type { AllowedHosts } from '../allowed-hosts.ts'
@@ -59,7 +62,7 @@ function pickHeaders({ headers }: FastifyRequest): PersonPresent['headers'] {
 }
 
 export interface VisitOptions {
-  readonly store: Pick<StoreReader, 'users'>
+  readonly store: Pick<StoreReader, 'users' | 'forStranger'>
   readonly sessions: Sessions
   readonly cookies: Cookies
   readonly names: AllowedHosts
@@ -68,11 +71,26 @@ export interface VisitOptions {
 
 export function makeVisits(options: VisitOptions): Visits {
   const { store, sessions, cookies, names } = options
+  const good = makeGoodTokens()
+
+  /** Whoever has no session known to be good waits for a turn of their address. */
+  async function findSession(token: string | null, address: string): Promise<Session | null> {
+    if (token === null) return null
+    const digest = hash('sha256', token, 'base64')
+    const find = () => sessions.find(token)
+    const session = await (good.has(digest)
+      ? find()
+      : store.forStranger(toAddressGroup(address), find))
+    if (session === null) good.delete(digest)
+    else good.set(digest, true)
+    return session
+  }
+
   async function begin(request: FastifyRequest, reply: FastifyReply): Promise<Visit> {
     const address = options.addressOf(request)
     const person = { address, headers: pickHeaders(request) }
     const token = cookies.session(request)
-    const session = await sessions.find(token)
+    const session = await findSession(token, address)
     const user = session === null ? null : await store.users.find(session.userId)
     if (user === null || token === null) {
       const formToken = formTokenOf(cookies.visitor(request, reply))

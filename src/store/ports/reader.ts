@@ -18,4 +18,5 @@ export interface StoreReader {
   readonly passkeys: Pick<Store['passkeys'], 'list'>
   readonly singleUse: Pick<Store['singleUse'], 'listOpen'>
   readonly auditLog: Pick<Store['auditLog'], 'list'>
+  readonly forStranger: Store['forStranger']
 }

@@ -81,6 +81,12 @@ export interface Store extends StoreRows {
     options?: TransactOptions,
   ): Promise<Result>
   /**
+   * Runs work for somebody who has shown nothing good yet, in a turn of `from`, which names their address. It
+   * makes one call of the store after another, and none of this.
+   * @throws StoreUnavailableError when too many wait, or too long; what `work` throws.
+   */
+  forStranger<Result>(from: string, work: () => Promise<Result>): Promise<Result>
+  /**
    * Registers a listener for every committed change of a user's plan, timezone, keys, connections or
    * accounts: changes of this process at once, on PostgreSQL also those of other processes (LISTEN/NOTIFY).
    * Returns a function that unsubscribes.

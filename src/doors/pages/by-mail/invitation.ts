@@ -26,7 +26,7 @@ export function addInvitationRoutes(scope: FastifyInstance, context: PagesContex
     const visit = await visits.begin(request, reply)
     if (byMail.signUp === 'closed') return showNoSignUp(context, reply, visit)
     const { token } = request.params
-    const found = await byMail.find('invitation', token)
+    const found = await byMail.find('invitation', token, visit.address)
     if (found.kind === 'void') return showVoid(context, { reply, visit }, 'invitation', found.why)
     const { email } = found.row
     const path = `/invitations/${token}`
@@ -40,7 +40,7 @@ export function addInvitationRoutes(scope: FastifyInstance, context: PagesContex
     const visit = await visits.accept(request, reply, { form, arriving: true })
     if (visit === null) return context.refusePost(request, reply)
     const { token } = request.params
-    const found = await byMail.find('invitation', token)
+    const found = await byMail.find('invitation', token, visit.address)
     const name = form.get('name') ?? ''
     const given = {
       name,

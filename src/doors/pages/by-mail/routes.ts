@@ -73,7 +73,7 @@ function addResetRoutes(scope: FastifyInstance, context: PagesContext): void {
   scope.get<TokenPath>('/reset-password/:token', async (request, reply) => {
     const visit = await visits.begin(request, reply)
     const { token } = request.params
-    const found = await byMail.find('reset', token)
+    const found = await byMail.find('reset', token, visit.address)
     if (found.kind === 'void') return showVoid(context, { reply, visit }, 'reset', found.why)
     const options = { formToken: visit.formToken, ...toParts(token, found) }
     const body = renderChoose({ ...options, message: null })
@@ -85,7 +85,7 @@ function addResetRoutes(scope: FastifyInstance, context: PagesContext): void {
     const visit = await visits.accept(request, reply, { form, arriving: true })
     if (visit === null) return context.refusePost(request, reply)
     const { token } = request.params
-    const found = await byMail.find('reset', token)
+    const found = await byMail.find('reset', token, visit.address)
     const newPassword = form.get('newPassword') ?? ''
     const by = toVisitor(context, request)
     const result = await byMail.choosePassword(by, token, newPassword)
@@ -118,7 +118,7 @@ function addConfirmRoutes(scope: FastifyInstance, context: PagesContext): void {
   scope.get<TokenPath>('/confirm-address/:token', async (request, reply) => {
     const visit = await visits.begin(request, reply)
     const { token } = request.params
-    const found = await byMail.find('confirmation', token)
+    const found = await byMail.find('confirmation', token, visit.address)
     if (found.kind === 'void') return showVoid(context, { reply, visit }, 'confirmation', found.why)
     const { userId, email } = found.row
     const reader =

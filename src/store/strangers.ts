@@ -1,0 +1,27 @@
+/**
+ * The share of the store that those have together who have shown nothing good yet: a few of the connections
+ * to PostgreSQL, in turns that are fair by address. Whoever is known waits for none of them.
+ */
+import { makeFairQueue } from '#kernel/fair-queue.ts'
+import { StoreUnavailableError } from './failure.ts'
+import type { Store } from './ports/store.ts'
+
+const limits = {
+  /** A third of the connections (`engine/postgres-pool.ts`). */
+  maxAtOnce: 3,
+  maxAddresses: 1000,
+  maxOverflow: 100,
+  /** As long as anybody waits for a connection. */
+  maxWaitMs: 2_000,
+} as const
+
+export function makeForStranger(): Store['forStranger'] {
+  const queue = makeFairQueue({
+    ...limits,
+    toBusyError: () =>
+      new StoreUnavailableError('too many requests without a known key or session', {
+        remedy: 'Let the proxy in front of the service limit the requests of an address',
+      }),
+  })
+  return (from, work) => queue.run({ from, isKnown: false }, work)
+}
