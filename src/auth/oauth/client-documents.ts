@@ -1,26 +1,81 @@
 /**
  * Fetches client-id metadata documents for the engine through the guarded client that is passed in, and
- * applies the same rules as to a registration.
+ * applies the same rules as to a registration. Their addresses are anybody's, so few are fetched at once; and
+ * what came of a fetch counts for some seconds, because the engine looks a refused client up again.
  */
+import { LRUCache } from 'lru-cache'
+import type { Clock } from '#kernel/time.ts'
 import { findMetadataProblem, pickMetadata } from './client-metadata.ts'
 import { maxDocumentBytes } from './engine.ts'
+import { noteReachedBound } from './requester.ts'
 
-/** The fetch function for the engine. The engine answers `invalid_client` when the document is invalid. */
-export function makeDocumentFetch(fetchDocument: (url: string) => Promise<Response>) {
-  return async (url: string): Promise<Response> => {
-    const response = await fetchDocument(url)
-    if (response.status !== 200) return new Response(null, { status: 502 })
-    const body = await response.arrayBuffer()
-    if (body.byteLength > maxDocumentBytes) throw new RangeError('the document is too large')
-    const metadata: unknown = JSON.parse(Buffer.from(body).toString('utf8'))
-    if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata))
-      throw new TypeError('the document is not a JSON object')
-    const picked = pickMetadata(metadata as Record<string, unknown>)
-    const problem = findMetadataProblem(picked)
-    if (problem !== null) throw new TypeError(problem)
-    const cacheControl = response.headers.get('cache-control')
-    return Response.json(picked, {
-      headers: cacheControl === null ? {} : { 'cache-control': cacheControl },
-    })
+const mostAtOnce = 32
+const outcomeMs = 10_000
+const mostOutcomes = 100
+
+type Outcome = { readonly error: unknown } | { readonly metadata: object; readonly headers: object }
+
+export interface ClientDocuments {
+  /** True where what came of the document is known: asking for it reaches nobody. */
+  isKnown(url: string): boolean
+  /** For the engine, which answers `invalid_client` when it throws. */
+  fetch(url: string): Promise<Response>
+}
+
+export function makeClientDocuments(
+  fetchDocument: (url: string) => Promise<Response>,
+  clock: Clock,
+): ClientDocuments {
+  const outcomes = new LRUCache<string, Outcome>({
+    max: mostOutcomes,
+    ttl: outcomeMs,
+    ttlResolution: 0,
+    perf: clock,
+  })
+  let running = 0
+
+  async function load(url: string): Promise<Outcome> {
+    running += 1
+    try {
+      return await readDocument(await fetchDocument(url))
+    } catch (error) {
+      return { error }
+    } finally {
+      running -= 1
+    }
+  }
+
+  return {
+    isKnown: (url) => outcomes.has(url),
+    async fetch(url) {
+      let outcome = outcomes.get(url)
+      if (outcome === undefined) {
+        if (running >= mostAtOnce) {
+          noteReachedBound('documents')
+          throw new RangeError('too many documents are being fetched')
+        }
+        outcome = await load(url)
+        outcomes.set(url, outcome)
+      }
+      if ('error' in outcome) throw outcome.error
+      return Response.json(outcome.metadata, { headers: { ...outcome.headers } })
+    },
+  }
+}
+
+async function readDocument(response: Response): Promise<Outcome> {
+  if (response.status !== 200) throw new RangeError(`the document has status ${response.status}`)
+  const body = await response.arrayBuffer()
+  if (body.byteLength > maxDocumentBytes) throw new RangeError('the document is too large')
+  const metadata: unknown = JSON.parse(Buffer.from(body).toString('utf8'))
+  if (typeof metadata !== 'object' || metadata === null || Array.isArray(metadata))
+    throw new TypeError('the document is not a JSON object')
+  const picked = pickMetadata(metadata as Record<string, unknown>)
+  const problem = findMetadataProblem(picked)
+  if (problem !== null) throw new TypeError(problem)
+  const cacheControl = response.headers.get('cache-control')
+  return {
+    metadata: picked,
+    headers: cacheControl === null ? {} : { 'cache-control': cacheControl },
   }
 }

@@ -24,7 +24,7 @@ export interface EngineOptions {
   readonly userExists: (accountId: string) => Promise<boolean>
   /** Fetches a client-id metadata document; must go through the address guard. */
   readonly fetch: (url: string) => Promise<Response>
-  readonly mayFetch: () => Promise<boolean>
+  readonly mayFetch: (clientId: string) => Promise<boolean>
   /** Path of the consent page; the request's uid is appended. */
   readonly consentPath: string
   readonly onFailure: (error: unknown) => void
@@ -222,7 +222,7 @@ function makeFeatures(module: EngineModule, options: EngineOptions): Configurati
       enabled: true,
       // The draft may change: with another version of it the engine refuses to start.
       ack: 'draft-02',
-      allowFetch: () => options.mayFetch(),
+      allowFetch: (_ctx, clientId) => options.mayFetch(clientId),
       cacheDuration: { min: 300, max: 3600 },
     },
     devInteractions: off,

@@ -17,14 +17,14 @@ import { makeAdapterFactory } from './adapter.ts'
 import { makeAgents } from './agents.ts'
 import type { RenderRefusal } from './answers.ts'
 import { findChosenConnections } from './chosen-connections.ts'
-import { makeDocumentFetch } from './client-documents.ts'
+import { makeClientDocuments } from './client-documents.ts'
 import { makeConsentRequests } from './consent.ts'
 import { type OAuthOrigins, toResource } from './discovery.ts'
 import { makeEdge, type OAuthLimits, ownsRequest } from './edge.ts'
 import { type EngineModule, loadEngine, makeEngine } from './engine.ts'
 import { toOriginDigest } from './origin.ts'
 import type { Agents, ConsentRequests, OAuthRecord, TokenReader } from './port.ts'
-import { type ReachedBound, requesterAddress } from './requester.ts'
+import { noteReachedBound, type ReachedBound, requesterAddress } from './requester.ts'
 import { makeTokenReader } from './tokens.ts'
 
 export interface OAuthReport {
@@ -122,6 +122,7 @@ async function loadOwnEngine({ checkCode }: OAuthOptions): Promise<EngineModule>
 
 function buildEngine(module: EngineModule, options: OAuthOptions) {
   const { store, clock, windows, report } = options
+  const documents = makeClientDocuments(options.fetchDocument, clock)
   const cookieKey = createHmac('sha256', options.secret).update('cookies').digest('base64url')
   const provider = makeEngine(module, {
     origins: options.origins(),
@@ -157,10 +158,13 @@ function buildEngine(module: EngineModule, options: OAuthOptions) {
       const userId = parseUuid<UserId>(accountId)
       return userId !== null && (await store.users.findAccess(userId)) !== null
     },
-    fetch: makeDocumentFetch(options.fetchDocument),
-    mayFetch: async () => {
+    fetch: documents.fetch,
+    async mayFetch(clientId) {
+      if (documents.isKnown(clientId)) return true
       const key = `oauth:fetch:${requesterAddress() ?? 'page'}` as const
-      return (await windows.take(key, fetchesPerMinute, minuteMs)).allowed
+      const { allowed } = await windows.take(key, fetchesPerMinute, minuteMs)
+      if (!allowed) noteReachedBound('documents')
+      return allowed
     },
     consentPath: options.consentPath,
     onFailure: report.failed,

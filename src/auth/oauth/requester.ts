@@ -4,8 +4,11 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 
-/** Why a request may not wait for a person: too many of its address do, or too many in all. */
-export type ReachedBound = 'address' | 'all'
+/**
+ * Why a request may not wait for a person: too many of its address do, or too many in all; or too many
+ * documents of clients were fetched for its address, or are being fetched.
+ */
+export type ReachedBound = 'address' | 'all' | 'documents'
 
 interface Requester {
   readonly address: string

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { makeClientDocuments } from '#auth/oauth/client-documents.ts'
+import { systemClock } from '#kernel/time.ts'
 import { fetchDocument } from '#outbound/fetch-document.ts'
 import { makeGuardedAgent } from '#outbound/guarded-agent.ts'
 import {
@@ -143,15 +145,32 @@ test('a redirect address that is not in the document is never redirected to', ()
     },
   ))
 
-test('one address makes us fetch twenty documents a minute at most', () =>
+test('one address makes us fetch twenty documents a minute at most, and is told to wait', () =>
   withDocument(
     async () => new Response(null, { status: 404 }),
     async (world, asked) => {
-      for (let count = 0; count < 15; count += 1)
+      for (let count = 0; count < 20; count += 1)
         refused(await ask(world, `https://agent.example.test/${count}.json`))
+      assert.equal(asked.length, 20, 'each is fetched once, although it is refused')
+      const reply = await ask(world, 'https://agent.example.test/20.json')
+      assert.equal(reply.status, 429, reply.text)
+      assert.equal(reply.headers['retry-after'], '60')
       assert.equal(asked.length, 20)
     },
   ))
+
+test('at most 32 documents are fetched at once, whoever asks', async () => {
+  const { promise, resolve } = Promise.withResolvers<Response>()
+  const documents = makeClientDocuments(() => promise, systemClock)
+  const hanging = Array.from({ length: 32 }, (_one, at) =>
+    documents.fetch(`https://h${at}.example.test/client.json`),
+  )
+  await assert.rejects(documents.fetch(clientId), /too many documents/)
+  assert.equal(documents.isKnown(clientId), false, 'it may be asked for again')
+  resolve(new Response(null, { status: 404 }))
+  await Promise.all(hanging.map((one) => assert.rejects(one, /status 404/)))
+  await assert.rejects(documents.fetch(clientId), /status 404/)
+})
 
 test('through the real guard a private address is answered like a missing document', async () => {
   const agent = makeGuardedAgent({
