@@ -31,3 +31,17 @@ const inLargeParts = { chunkSize: 256 * 1024 }
 /** The text; also of one that was never packed. */
 export const unpack = async (bytes: Uint8Array): Promise<Uint8Array> =>
   isPacked(bytes) ? decompress(bytes, inLargeParts) : bytes
+
+/** Shorter bytes stay as they came: a compressor's memory costs more than it saves. */
+const leastBytes = 512
+
+/** Packs those of the named bytes that are not packed yet, in their place. Returns these as they came. */
+export async function packAll(
+  all: Map<string, Uint8Array>,
+  names: readonly string[] = [...all.keys()],
+): Promise<readonly Uint8Array[]> {
+  const given = names.map((name) => [name, all.get(name) ?? new Uint8Array()] as const)
+  const raw = given.filter(([, bytes]) => bytes.length >= leastBytes && !isPacked(bytes))
+  await Promise.all(raw.map(async ([name, bytes]) => all.set(name, await pack(bytes))))
+  return raw.map(([, bytes]) => bytes)
+}

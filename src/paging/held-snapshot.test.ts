@@ -5,8 +5,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { serialize } from 'node:v8'
-import { unpack } from '#kernel/packed.ts'
-import { ageOf, endOf, type HeldSnapshot, packBodies } from './held-snapshot.ts'
+import { packAll, unpack } from '#kernel/packed.ts'
+import { ageOf } from '#providers/data-age.ts'
+import { endOf, type HeldSnapshot } from './held-snapshot.ts'
 import { decode, encode, openPlace } from './place.ts'
 import { makeSnapshot, type SnapshotPage } from './snapshot.ts'
 
@@ -22,7 +23,7 @@ const facts = {
 function makeHeld(bytes: Uint8Array, expiresAt = 1000): HeldSnapshot {
   const bodies = new Map([['page', bytes]])
   const snapshot = makeSnapshot(facts, [[]])
-  return { snapshot, bodies, expiresAt, version: null, saved: new Set() }
+  return { snapshot, bodies, expiresAt, readAt: 0, version: null, saved: new Set() }
 }
 
 const text = (length: number) => new Uint8Array(Buffer.alloc(length, 'a page of rows '))
@@ -32,10 +33,10 @@ const openHolder = (maxBytes: number, clock = { now: () => 1 }) =>
 test('a compressed body is smaller and comes back as it was, an empty one too', async () => {
   for (const length of [0, 2, 511, 512, 30_000, 3_000_000]) {
     const held = makeHeld(text(length))
-    await packBodies(held)
+    await packAll(held.bodies)
     const once = held.bodies.get('page') ?? assert.fail()
     assert.ok(length < 1000 || once.length < length / 5)
-    await packBodies(held)
+    await packAll(held.bodies)
     assert.equal(held.bodies.get('page'), once)
     assert.deepEqual(Buffer.from(await unpack(once)), Buffer.from(text(length)))
   }
@@ -93,13 +94,13 @@ test('R19: an expired snapshot is let go even when no request uses it', (t) => {
 test('R36: rows are as old as the oldest of their pages, and end with the first of them', () => {
   const page = (age: SnapshotPage['age']) => ({ age }) as SnapshotPage
   const read = page(null)
-  assert.deepEqual(ageOf([[read], []]), { goodUntil: Number.POSITIVE_INFINITY })
+  assert.deepEqual(ageOf([read]), { goodUntil: Number.POSITIVE_INFINITY })
   assert.equal(endOf({ expiresAt: 50 }, [[read]]), 50)
   const lists = [
     [page({ asOf: 9, goodUntil: 40 }), read],
     [page({ asOf: 7, goodUntil: 60 }), page({ asOf: null, goodUntil: 70 })],
   ]
-  assert.deepEqual(ageOf(lists), { asOf: 7, goodUntil: 40 })
+  assert.deepEqual(ageOf(lists.flat()), { asOf: 7, goodUntil: 40 })
   assert.deepEqual([endOf({ expiresAt: 50 }, lists), endOf({ expiresAt: 30 }, lists)], [40, 30])
 })
 

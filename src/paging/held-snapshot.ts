@@ -1,19 +1,6 @@
 /** A snapshot with the bodies of its pages, as a process holds it. */
-import { isPacked, pack } from '#kernel/packed.ts'
-import { oldestOf } from '#providers/data-age.ts'
-import type { DataAge } from '#providers/port.ts'
+import { ageOf } from '#providers/data-age.ts'
 import { makeSnapshot, type Snapshot, type SnapshotPage } from './snapshot.ts'
-
-/** A shorter body stays as it came: a compressor's memory costs more than it saves. */
-const leastBytes = 512
-
-/** Compresses the bodies that are not, outside the main thread. Returns those as they came. */
-export async function packBodies({ bodies }: HeldSnapshot, names = [...bodies.keys()]) {
-  const given = names.map((name) => [name, bodies.get(name) ?? new Uint8Array()] as const)
-  const raw = given.filter(([, body]) => body.length >= leastBytes && !isPacked(body))
-  await Promise.all(raw.map(async ([name, body]) => bodies.set(name, await pack(body))))
-  return raw.map(([, body]) => body)
-}
 
 export interface HeldSnapshot {
   readonly snapshot: Snapshot
@@ -21,6 +8,8 @@ export interface HeldSnapshot {
   readonly bodies: Map<string, Uint8Array>
   /** When it may be used no longer, in milliseconds since the epoch, whatever the age of its pages. */
   readonly expiresAt: number
+  /** When a request last read on in it. */
+  readAt: number
   /** Where processes share it: its version there, and the names of its pages that are there (place.ts). */
   version: string | null
   readonly saved: Set<string>
@@ -28,21 +17,9 @@ export interface HeldSnapshot {
 
 type Lists = readonly (readonly SnapshotPage[])[]
 
-/**
- * The age of what its pages have: the oldest of them, and the earliest end; neither where each was read for
- * the query (reading R36).
- */
-export function ageOf(lists: Lists): Pick<DataAge, 'goodUntil'> & Partial<DataAge> {
-  const ages = lists.flat().flatMap(({ age }) => age ?? [])
-  const goodUntil = Math.min(...ages.map((age) => age.goodUntil))
-  return ages.length === 0
-    ? { goodUntil }
-    : { asOf: oldestOf(ages.map((age) => age.asOf)), goodUntil }
-}
-
 /** When it may be used no longer. */
 export const endOf = ({ expiresAt }: { readonly expiresAt: number }, lists: Lists): number =>
-  Math.min(expiresAt, ageOf(lists).goodUntil)
+  Math.min(expiresAt, ageOf(lists.flat()).goodUntil)
 
 /** A copy that has these pages of it alone. */
 export function copyHeld(held: HeldSnapshot, lists: Lists): HeldSnapshot {

@@ -98,8 +98,8 @@ async function share(
   given: { key: string; owner: string; held: HeldSnapshot; ttlMs: number },
 ): Promise<boolean> {
   const { key, owner, held, ttlMs } = given
-  const { facts, listPages } = held.snapshot
-  const lists = listPages()
+  const { facts, listTrusted } = held.snapshot
+  const lists = listTrusted()
   const fresh = lists.flat().filter(({ name }) => !held.saved.has(name))
   if (fresh.length === 0) return true
   const isStored = await Promise.all(
@@ -126,7 +126,7 @@ function toHeld(
 ): HeldSnapshot {
   const saved = new Set(lists.flat().map(({ name }) => name))
   const bodies = new Map([...(own?.bodies ?? [])].filter(([name]) => saved.has(name)))
-  return { snapshot: makeSnapshot(facts, lists), bodies, expiresAt, version, saved }
+  return { snapshot: makeSnapshot(facts, lists), bodies, expiresAt, readAt: 0, version, saved }
 }
 
 /** Changes with every change of a stored shape: bytes of another layout are ignored. */

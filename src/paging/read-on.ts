@@ -17,7 +17,6 @@ export const rowCeiling = 5000
 /** Bounds the pages of one request, in case a provider's pages never end. */
 const maxPages = 2000
 const pagesInFlight = 4
-const mostDoubtful = 10
 
 export interface Reading extends RowsQuestion {
   readonly snapshot: Snapshot
@@ -48,25 +47,26 @@ export async function readOn(reading: Reading): Promise<void> {
     assert(read > 0, 'a list that waits is read on')
     pagesLeft -= read
     if (!isFree) capLeft -= read
-    if (lists.some(({ doubtful }) => doubtful >= mostDoubtful)) await confirmPages(reading)
   }
   if (lists.length > 0 && source.reader.overlap > 0) return lookAgain(reading, held)
   await confirmPages(reading)
 }
 
 /**
- * Reading R20b: on pages without a row of the connection rows may be missing, so they are held only when they
- * are confirmed; some at a time, so that a reading whose time ends goes on there. That nothing is pending is
- * not unusual, nor that one account of several has no row; pending rows prove nothing of others.
+ * Reading R20b: where the last pages of a list have no row of the connection, rows may be missing there. That
+ * nothing is pending is not unusual, nor that one account of several has no row; pending rows prove nothing
+ * of others.
  */
 async function confirmPages({ source, snapshot, confirmEnd }: Reading): Promise<void> {
   const { lists } = snapshot
   const posted = lists.filter(({ index }) => source.queries[index]?.pending !== 'alone')
   const isEmpty = posted.every(({ pages }) => pages.at(-1)?.ownRows === 0)
-  const isUnusual = ({ pages }: List) => isEmpty || pages.length > 1 || pages[0]?.next !== null
-  const isDoubtful = posted.some((list) => list.doubtful > 0 && isUnusual(list))
+  const isOver = (list: List) => isEnded(list) && (!isEmpty || snapshot.isComplete())
+  const isDoubtful = posted.some(
+    (list) => isOver(list) && list.doubtful > 0 && (isEmpty || list.pages.length > 1),
+  )
   if (lists.length === 0 || isDoubtful) await confirmEnd()
-  for (const list of lists) list.doubtful = 0
+  for (const list of lists.filter(isOver)) list.doubtful = 0
 }
 
 type NextPage = Omit<ReadPage, 'page'>

@@ -7,13 +7,14 @@ import { randomUUID } from 'node:crypto'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { apiError } from '#contract/errors.ts'
 import { makeSeed } from '#kernel/fingerprint.ts'
-import { unpack } from '#kernel/packed.ts'
+import { packAll, unpack } from '#kernel/packed.ts'
 import { makeQueue } from '#kernel/queue.ts'
 import { type Clock, type Millis, minuteMs } from '#kernel/time.ts'
+import { ageOf } from '#providers/data-age.ts'
 import { UpstreamError } from '#providers/failure.ts'
 import { releaseBytes } from '#providers/release-bytes.ts'
 import { type Anchor, addMarks, countShown, makeAnchors, refuseChanged } from './anchor.ts'
-import { ageOf, copyHeld, type HeldSnapshot, packBodies } from './held-snapshot.ts'
+import { copyHeld, type HeldSnapshot } from './held-snapshot.ts'
 import { openPlace, type Place, type SharedPlace } from './place.ts'
 import { readOn, toRowsFailure } from './read-on.ts'
 import { type List, makeSnapshot, type SnapshotFacts, type SnapshotPage } from './snapshot.ts'
@@ -22,6 +23,8 @@ import { mayRepeat, Trouble } from './trouble.ts'
 
 /** No provider's cursor expires sooner. */
 const cursorLifeMs = minuteMs
+/** So long pages that are in doubt are continued in this process: longer than a breaker rests. */
+export const doubtLifeMs = 2 * minuteMs
 /** Bound of the pages that one request reads. */
 const maxReadBytes = 128 * 1024 * 1024
 /** After this many rows other work of the event loop has its turn. */
@@ -155,7 +158,12 @@ function canUse(ask: Ask, facts: SnapshotFacts, anchor: Anchor | null): boolean 
  */
 async function begin(ask: Ask, anchor: Anchor | null, plan: Plan): Promise<HeldSnapshot> {
   const { clock, place, key, source, ttlMs, epoch, offset } = ask
-  const { held, version } = await place.load(key, ttlMs)
+  const { held: last, version } = await place.load(key, ttlMs)
+  const now = clock.now()
+  const isOld = last?.snapshot.lists.some(
+    ({ doubtful }) => doubtful > 0 && now - last.readAt > doubtLifeMs,
+  )
+  const held = last !== null && isOld ? copyHeld(last, last.snapshot.listTrusted()) : last
   if (held !== null && plan === 'held' && canUse(ask, held.snapshot.facts, anchor)) {
     // Numbered pages count only when they were looked at again: until then they are read into a copy.
     return source.reader.overlap > 0 ? copyHeld(held, held.snapshot.listPages()) : held
@@ -170,7 +178,6 @@ async function begin(ask: Ask, anchor: Anchor | null, plan: Plan): Promise<HeldS
   if (isPassed && !canContinue) throw refusal()
   const mayContinue = plan !== 'fresh' || isPassed
   const isContinued = mayContinue && canContinue && (offset > 0 || isCurrent(ask, anchor))
-  const now = clock.now()
   const fresh = {
     generation: randomUUID(),
     generationEpoch: epoch,
@@ -182,7 +189,14 @@ async function begin(ask: Ask, anchor: Anchor | null, plan: Plan): Promise<HeldS
   }
   const lists = source.queries.map(() => [])
   const snapshot = makeSnapshot(isContinued ? anchor.origin : fresh, lists)
-  return { snapshot, bodies: new Map(), expiresAt: now + ttlMs, version, saved: new Set() }
+  return {
+    snapshot,
+    bodies: new Map(),
+    expiresAt: now + ttlMs,
+    readAt: now,
+    version,
+    saved: new Set(),
+  }
 }
 
 async function answer(ask: Ask, plan: Plan): Promise<Window<unknown>> {
@@ -197,7 +211,7 @@ async function answer(ask: Ask, plan: Plan): Promise<Window<unknown>> {
   const end = Math.min(offset + limit, seen)
   const isLast = complete && end === seen
   const isWhole = offset === 0 && isLast && lists.every(({ pages }) => pages.length < 2)
-  if (!isWhole) packing.push(packBodies(held))
+  if (!isWhole) packing.push(packAll(held.bodies))
   const raw = (await Promise.all(packing)).flat()
   if (!isWhole && !(await place.save(key, owner, held))) {
     throw new Trouble('contested', 'another process saved first')
@@ -212,7 +226,7 @@ async function answer(ask: Ask, plan: Plan): Promise<Window<unknown>> {
   // window has no end that could be marked.
   const canCache =
     isMarked && facts.generationEpoch === ask.epoch && (rows.length > 0 || offset === 0)
-  const { goodUntil, ...age } = ageOf(snapshot.listPages())
+  const { goodUntil, ...age } = ageOf(snapshot.listPages().flat())
   const staleAt = canCache ? Math.min(facts.generationAt + ask.ttlMs, goodUntil) : 0
   return { rows, seen, complete, staleAt, ...age }
 }
@@ -236,7 +250,7 @@ async function readMore(ask: Ask, held: HeldSnapshot, shown: number) {
     bodies.set(page.name, read.body)
     // A page that is all of its list may be the whole answer, which is not held.
     if (page.next !== null || pages.length > 1) {
-      const packed = packBodies(held, [page.name])
+      const packed = packAll(bodies, [page.name])
       // It is awaited when everything has been read.
       packed.catch(() => undefined)
       packing.push(packed)
@@ -244,21 +258,28 @@ async function readMore(ask: Ask, held: HeldSnapshot, shown: number) {
     const start = rows.length - page.places.length
     if (rows.length > offset && start < offset + limit) opened.set(page.name, read)
   }
+  let isDoubted = false
+  const confirmEnd: Ask['confirmEnd'] = async (accounts) => {
+    isDoubted = true
+    await ask.confirmEnd(accounts)
+    isDoubted = false
+  }
   try {
     const mayExpire = clock.now() - (held.expiresAt - ttlMs) >= cursorLifeMs
     const settle = () => Promise.allSettled(packing)
-    await readOn({ ...ask, snapshot, mayExpire, shown, take }).finally(settle)
+    await readOn({ ...ask, confirmEnd, snapshot, mayExpire, shown, take }).finally(settle)
     return { opened, packing }
   } catch (error) {
     if (source.reader.overlap > 0) throw error
-    const kept = copyHeld(held, snapshot.listTrusted())
-    if (place.own.get(key) === held) place.keep(key, kept)
-    const isLonger = (place.own.get(key)?.snapshot.order.length ?? 0) <= kept.snapshot.order.length
-    if (kept.bodies.size > 0 && bytes > 0 && !(error instanceof Trouble) && isLonger) {
-      await packBodies(kept)
-      await place.save(key, owner, kept)
+    const isLonger = (place.own.get(key)?.snapshot.order.length ?? 0) <= snapshot.order.length
+    if (isDoubted || snapshot.isComplete()) place.own.delete(key)
+    else if (bytes > 0 && !(error instanceof Trouble) && isLonger) {
+      await packAll(bodies)
+      await place.save(key, owner, held)
     }
     throw error
+  } finally {
+    held.readAt = clock.now()
   }
 }
 
@@ -304,7 +325,7 @@ async function mark(
     }
     // The rows that were read, and windows that another epoch or process showed meanwhile, are compared here.
     refuseChanged(anchor, snapshot, offset)
-    const { goodUntil } = ageOf(snapshot.listPages())
+    const { goodUntil } = ageOf(snapshot.listPages().flat())
     return addMarks(anchor, snapshot, { zoneAndAccounts, offset, end, now, ttlMs, goodUntil })
   })
   if (stored === 'conflict') throw new Trouble('contested', 'other processes changed the anchor')

@@ -14,3 +14,17 @@ export interface DataAge {
   /** They must not be shown after it. */
   readonly goodUntil: Millis
 }
+
+/**
+ * The age of all of these together: the oldest of them, and the earliest end; neither where none has an age
+ * (reading R36).
+ */
+export function ageOf(
+  pages: readonly { readonly age: DataAge | null }[],
+): Pick<DataAge, 'goodUntil'> & Partial<DataAge> {
+  const ages = pages.flatMap(({ age }) => age ?? [])
+  const goodUntil = Math.min(...ages.map((age) => age.goodUntil))
+  return ages.length === 0
+    ? { goodUntil }
+    : { asOf: oldestOf(ages.map((age) => age.asOf)), goodUntil }
+}

@@ -39,6 +39,8 @@ export interface PagedWorld {
   blankPages: number
   /** The bank is silent: of the list there are only the rows of others. */
   isSilent: boolean
+  /** Called before a page is answered while it is. */
+  onSilent: () => void
   /** How many pages were asked to report rows that came before. */
   repeatedPages: number
   /** What `map` throws of a row; null: it can be read. */
@@ -93,6 +95,7 @@ export function makePagedWorld(options: {
     isBlank: false,
     blankPages: 0,
     isSilent: false,
+    onSilent: () => undefined,
     repeatedPages: 0,
     toFlaw: () => null,
     reader: null as never,
@@ -102,6 +105,7 @@ export function makePagedWorld(options: {
 
   function encode(number: number, cursor: string | null): Uint8Array {
     if (world.isBlank) world.blankPages += 1
+    if (world.isSilent) world.onSilent()
     const all = world.isBlank ? [] : (streams[number] ?? [])
     const rows = world.isSilent ? all.filter(({ foreign }) => foreign) : all
     const start = toStart(rows, cursor)

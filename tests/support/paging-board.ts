@@ -96,6 +96,8 @@ export interface Game {
   /** A row that cannot be mapped. */
   spoiled: string | null
   slowSaves: number
+  /** When a page was read last while the bank was silent. */
+  silentAt: number
   /** Lets the slow saves go on. */
   release: () => void
 }
@@ -163,6 +165,7 @@ export function makeGame(seed: number, tally: Tally, trace: (line: string) => vo
     zoneAndAccountsEpoch: 1,
     spoiled: null,
     slowSaves: 0,
+    silentAt: 0,
     release: () => undefined,
   }
   // Bodies of some size are compressed, which takes most of a game's time: a few games have them.
@@ -183,6 +186,9 @@ function addDelays(game: Omit<Game, 'world'>, world: PagedWorld): void {
   world.wait = async ({ signal }) => {
     await pass()
     signal.throwIfAborted()
+  }
+  world.onSilent = () => {
+    game.silentAt = game.now
   }
   world.toFlaw = ({ id }) => (id === game.spoiled ? malformed : null)
   if (shared === null) return

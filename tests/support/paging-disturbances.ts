@@ -77,8 +77,13 @@ const failing = {
   moveWhileReading(game: Game) {
     atPages(game, 1 + game.random(2), () => allMoves[game.random(allMoves.length)]?.(game))
   },
-  /** The provider lists nothing any more, from some page on. */
+  /**
+   * The provider lists nothing any more, from some page on. An import that ends for the question whether it is
+   * ready, and begins again before the second look, cannot be told (docs/providers/snaptrade.md).
+   */
   loseConsent(game: Game) {
+    const { world, readers } = game
+    if (world.reader.overlap > 0 && readers.some(({ asking }) => asking !== null)) return
     atPages(game, 1, () => {
       game.world.isBlank = true
     })

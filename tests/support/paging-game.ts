@@ -7,7 +7,7 @@
 import assert from 'node:assert/strict'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { ApiError } from '#contract/errors.ts'
-import type { Window, Windows } from '#paging/windows.ts'
+import { doubtLifeMs, type Window, type Windows } from '#paging/windows.ts'
 import { UpstreamError } from '#providers/failure.ts'
 import type { PagedRow } from './paged.ts'
 import {
@@ -183,10 +183,14 @@ async function ask(game: Game, reader: Reader): Promise<Window<PagedRow> | null>
   }
 }
 
-/** A bank that is silent speaks again when nobody is reading (docs/snapshots.md, The exceptions). */
-function heal({ world, readers }: Game, reader: Reader): void {
+/**
+ * A bank that is silent speaks again when nobody is reading, and no process goes on with pages that were read
+ * meanwhile (docs/snapshots.md, The exceptions).
+ */
+function heal({ world, readers, now, silentAt }: Game, reader: Reader): void {
   Object.assign(world, { onRead: () => undefined, isBlank: false })
-  if (readers.every((other) => other === reader || other.asking === null)) world.isSilent = false
+  const isRead = readers.some((other) => other !== reader && other.asking !== null)
+  if (!isRead && now - silentAt > doubtLifeMs) world.isSilent = false
 }
 
 const consentLost = new UpstreamError('fiskil', {
