@@ -78,8 +78,8 @@ const failing = {
     atPages(game, 1 + game.random(2), () => allMoves[game.random(allMoves.length)]?.(game))
   },
   /**
-   * The provider lists nothing any more, from some page on. An import that ends for the question whether it is
-   * ready, and begins again before the second look, cannot be told (docs/providers/snaptrade.md).
+   * The provider lists nothing any more, from some page on. Numbered pages: an import that ends for the
+   * question whether it is ready, and begins again before the second look, cannot be told.
    */
   loseConsent(game: Game) {
     const { world, readers } = game

@@ -234,7 +234,8 @@ const homes: Readonly<Record<string, RegExp>> = {
   kysely: /^src\/store\/(?!ports\/)/,
   'node:sqlite': /^src\/store\/(?:engine|copy)\//,
   ioredis: /^src\/fast\//,
-  'lru-cache': /^src\/(?:fast|gate|paging|providers|resources|connections|doors\/(?:rest|mcp))\//,
+  'lru-cache':
+    /^src\/(?:fast|gate|paging|providers|resources|connections|auth\/oauth|doors\/(?:rest|mcp))\//,
   nodemailer: /^src\/mail\/smtp\.ts$/,
   pino: /^src\/telemetry\/log\.ts$/,
   'pino-pretty': /^src\/telemetry\/log\.ts$/,
