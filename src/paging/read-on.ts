@@ -181,6 +181,7 @@ async function lookAgain(reading: Reading, held: HeldPages): Promise<void> {
       throw new Trouble('moved', 'the first page is another one than before')
     }
   })
+  for (const list of fresh) list.doubtful = 0
 }
 
 /** What a caller gets. Rows that go on moving may come from a login that has ended (reading R20b). */

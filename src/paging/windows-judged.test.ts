@@ -193,6 +193,16 @@ for (const [pause, more] of [
   })
 }
 
+test('R20b: numbered pages of an account without rows are asked about once, and shared', async () => {
+  const { world, stage, shared } = makeScene([makeRows(8), []], 'number')
+  const [one, other] = [stage.open({ shared }), stage.open({ shared })]
+  await stage.ids(one, 0, 4)
+  const reads = world.reads.length
+  stage.now += doubtLifeMs + 1
+  for (const process of [other, one]) await stage.ids(process, 4, 4)
+  assert.deepEqual([world.reads.length, stage.doubts], [reads, 1])
+})
+
 test('R20b: an end that is in doubt is never shared: another process reads it for itself', async () => {
   const rows = [...makeRows(4), ...foreign(4, -4)]
   const world = announcing(rows)
