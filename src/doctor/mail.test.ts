@@ -6,8 +6,8 @@ const now = 1_000_000_000
 const signal = new AbortController().signal
 
 /** The one finding with this server and this backlog. */
-async function look(mail: MailService | null, waiting = 0, oldestCreatedAt: number | null = null) {
-  const readBacklog = async () => ({ waiting, oldestCreatedAt })
+async function look(mail: MailService | null, waiting = 0, oldestLateAt: number | null = null) {
+  const readBacklog = async () => ({ waiting, oldestLateAt })
   const store = { mails: { readBacklog } } as unknown as Parameters<typeof checkMail>[0]['store']
   const [finding, ...more] = await checkMail({ mail, store, clock: { now: () => now } })(signal)
   assert.deepEqual(more, [])

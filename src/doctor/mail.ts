@@ -32,8 +32,9 @@ export function checkMail({ mail, store, clock }: Options): Check {
       const without = 'SMTP_URL is not set: invitations and new passwords are links in the log'
       return [ok('mail', `${without}, and nobody gets notices`)]
     }
-    const { waiting, oldestCreatedAt } = await store.mails.readBacklog()
-    const age = oldestCreatedAt === null ? 0 : clock.now() - oldestCreatedAt
+    const now = clock.now()
+    const { waiting, oldestLateAt } = await store.mails.readBacklog(now)
+    const age = oldestLateAt === null ? 0 : now - oldestLateAt
     const failure = await mail.verify()
     const counts = `${waiting} waiting`
     if (failure !== null) return [describe(failure, counts)]

@@ -75,7 +75,7 @@ test('a consent that is first seen in its last days is mailed about once, and on
 
 test('a renewed consent is another matter, and a mail about the former one is not sent', async (t) => {
   const { run, store, connection, pass } = await open(t, 10)
-  await store.mails.readBacklog()
+  await store.mails.readBacklog(0)
   await makeExpiryNotices({ store, clock: { now: () => now } }).run(never)
   await store.connections.setConsentExpiry(connection.id, now + 90 * day)
   assert.deepEqual(await run(), [null])
@@ -97,5 +97,5 @@ test('however many consents end, every one is mailed about', async (t) => {
     await store.connections.setConsentExpiry(connection.id, now + 5 * day)
   }
   await makeExpiryNotices({ store, clock: { now: () => now } }).run(never)
-  assert.equal((await store.mails.readBacklog()).waiting, 251)
+  assert.equal((await store.mails.readBacklog(0)).waiting, 251)
 })

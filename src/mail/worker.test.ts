@@ -107,7 +107,7 @@ test('a mail that is refused for the time being is tried again with growing wait
   }
   assert.ok(passed > 22 * hour && passed < 26 * hour, `${passed / hour} h`)
   assert.equal(told.length, 9)
-  assert.equal((await store.mails.readBacklog()).waiting, 0)
+  assert.equal((await store.mails.readBacklog(0)).waiting, 0)
 })
 
 test('a mail that the server takes at the second attempt arrives once', async (t) => {
@@ -163,7 +163,7 @@ test('a mail whose every attempt ends with the process is sent no more often tha
   assert.deepEqual(told, [])
   await work()
   assert.deepEqual(told, ['given up'])
-  assert.equal((await store.mails.readBacklog()).waiting, 0)
+  assert.equal((await store.mails.readBacklog(0)).waiting, 0)
 })
 
 test('after a stop no further mail is begun', async (t) => {
@@ -172,7 +172,7 @@ test('after a stop no further mail is begun', async (t) => {
   const stopped = AbortSignal.abort()
   await work(stopped)
   assert.equal(server.received.length, 0)
-  assert.equal((await store.mails.readBacklog()).waiting, 1)
+  assert.equal((await store.mails.readBacklog(0)).waiting, 1)
 })
 
 test('a notice goes to a confirmed address only, and to nobody who is gone', async (t) => {

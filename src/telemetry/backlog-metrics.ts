@@ -124,13 +124,13 @@ async function readDue(store: BacklogOptions['store'], clock: Clock) {
   const syncs = await store.syncs.readBacklog(now)
   const deliveries = await store.deliveries.readBacklog(now)
   const endpoints = await store.endpoints.countByHealth()
-  const mails = await store.mails.readBacklog()
+  const mails = await store.mails.readBacklog(now)
   return {
     syncs,
     deliveries,
     endpoints,
     mails,
-    mailsOldestSeconds: toAge(mails.oldestCreatedAt, now),
+    mailsOldestSeconds: toAge(mails.oldestLateAt, now),
     syncsOldestSeconds: toAge(syncs.oldestDueAt, now),
     deliveriesOldestSeconds: toAge(deliveries.oldestDueAt, now),
   }
@@ -153,7 +153,10 @@ function makeDueGauges(registry: Registry) {
   const pending = gauge('deliveries_pending', 'Deliveries that have not ended.')
   const oldest = gauge('deliveries_oldest_due_seconds', 'How long the oldest due delivery waits.')
   const mails = gauge('mails_waiting', 'Mails that wait to be sent.')
-  const oldestMail = gauge('mails_oldest_waiting_seconds', 'How long the oldest mail waits.')
+  const oldestMail = gauge(
+    'mails_oldest_waiting_seconds',
+    'How long the oldest mail waits that is due or was tried.',
+  )
   const endpoints = gauge('webhook_endpoints', 'Webhook endpoints, by health.', ['health'])
   const gauges = [
     syncsDue,

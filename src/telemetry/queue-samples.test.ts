@@ -15,7 +15,7 @@ test('the present lengths are followed by those of a day, and a look that fails 
       },
     },
     deliveries: { readBacklog: async () => ({ pending: 2, oldestDueAt: null }) },
-    mails: { readBacklog: async () => ({ waiting: 3, oldestCreatedAt: null }) },
+    mails: { readBacklog: async () => ({ waiting: 3, oldestLateAt: null }) },
   } as unknown as QueueSamplesOptions['store']
   const samples = makeQueueSamples({ store, clock: { now: () => now } })
   const { signal } = new AbortController()

@@ -37,7 +37,7 @@ export function makeQueueSamples({ store, clock }: QueueSamplesOptions): QueueSa
     const now = clock.now()
     const { due: syncsDue } = await store.syncs.readBacklog(now)
     const { pending: deliveriesPending } = await store.deliveries.readBacklog(now)
-    const { waiting: mailsWaiting } = await store.mails.readBacklog()
+    const { waiting: mailsWaiting } = await store.mails.readBacklog(now)
     return { at: toIso(now), syncsDue, deliveriesPending, mailsWaiting }
   }
   return {

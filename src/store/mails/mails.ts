@@ -50,7 +50,7 @@ export function makeMailStore({ engine, write, mails }: Parts): MailStore {
         .where(waits)
         .execute()
     },
-    readBacklog: () => readBacklog(db),
+    readBacklog: (now) => readBacklog(db, now),
     async sweep({ before, now, latestDue, limit }) {
       await db
         .updateTable('mails')
@@ -107,14 +107,15 @@ function readMatter(sealer: Sealer, id: string, row: SealedPayload): MailMatter 
   return text === null ? null : (MailMatter.safeParse(JSON.parse(text)).data ?? null)
 }
 
-async function readBacklog(db: Db): Promise<MailBacklog> {
+async function readBacklog(db: Db, now: number): Promise<MailBacklog> {
   const waiting = await countRows(db.selectFrom('mails').where(waits))
   const oldest = await db
     .selectFrom('mails')
     .select('created_at as createdAt')
     .where(waits)
+    .where((row) => row.or([row('attempts', '>', 0), isDue('due_at', now)]))
     .orderBy('created_at')
     .limit(1)
     .executeTakeFirst()
-  return { waiting: Number(waiting), oldestCreatedAt: oldest?.createdAt ?? null }
+  return { waiting: Number(waiting), oldestLateAt: oldest?.createdAt ?? null }
 }

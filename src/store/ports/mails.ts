@@ -40,7 +40,8 @@ export interface ClaimedMail {
 
 export interface MailBacklog {
   readonly waiting: number
-  readonly oldestCreatedAt: Millis | null
+  /** When the oldest that is due or was tried before was queued. A notice may wait for its time. */
+  readonly oldestLateAt: Millis | null
 }
 
 /** Notices to one user in 24 hours; further ones are not queued. */
@@ -67,7 +68,7 @@ export interface MailStore {
   end(claimed: Pick<ClaimedMail, 'id' | 'attempts'>): Promise<void>
   /** To be tried again. Nothing when the claim is not the newest. */
   postpone(claimed: Pick<ClaimedMail, 'id' | 'attempts'>, dueAt: Millis): Promise<void>
-  readBacklog(): Promise<MailBacklog>
+  readBacklog(now: Millis): Promise<MailBacklog>
   /**
    * Deletes rows of mails that are done and were queued before `before`, at most `limit`; returns how many. A
    * mail that is due later than `latestDue`, by a clock that was ahead, is then due at `now`.

@@ -53,7 +53,7 @@ export function testMails(makePlace: () => Promise<Place>): void {
     const { connection } = await addLink(store)
     assert.equal(await store.mails.queue(newMail(null)), false)
     await store.connections.setStatus(connection.id, 'revoked')
-    assert.deepEqual(await store.mails.readBacklog(), { waiting: 0, oldestCreatedAt: null })
+    assert.deepEqual(await store.mails.readBacklog(now), { waiting: 0, oldestLateAt: null })
   })
 
   test('a mail that is queued in a transaction that fails does not exist', async (t) => {
@@ -91,7 +91,7 @@ export function testMails(makePlace: () => Promise<Place>): void {
     assert.equal(again.attempts, 2)
     await store.mails.end(former)
     await store.mails.postpone(former, now)
-    assert.equal((await store.mails.readBacklog()).waiting, 12)
+    assert.equal((await store.mails.readBacklog(now)).waiting, 12)
     await store.mails.postpone(again, now + 5 * minute)
     const later = await store.mails.claim({ ...claimOf, now: now + 5 * minute, limit: 20 })
     assert.ok(later.some(({ id, attempts }) => id === again.id && attempts === 3))
@@ -101,10 +101,28 @@ export function testMails(makePlace: () => Promise<Place>): void {
     const store = await openStore(t)
     await store.mails.queue(newMail(null, { at: now + 5 }))
     await store.mails.queue(newMail(null, { at: now + 1 }))
-    assert.deepEqual(await store.mails.readBacklog(), { waiting: 2, oldestCreatedAt: now + 1 })
+    const backlog = await store.mails.readBacklog(now + 5)
+    assert.deepEqual(backlog, { waiting: 2, oldestLateAt: now + 1 })
     for (const mail of await store.mails.claim({ ...claimOf, now: now + 5 }))
       await store.mails.end(mail)
-    assert.deepEqual(await store.mails.readBacklog(), { waiting: 0, oldestCreatedAt: null })
+    assert.deepEqual(await store.mails.readBacklog(now), { waiting: 0, oldestLateAt: null })
+  })
+
+  test('a notice that waits for its time is not late; a mail that is tried again is, until it is sent', async (t) => {
+    const store = await openStore(t)
+    const { connection } = await addLink(store)
+    await store.connections.setStatus(connection.id, 'revoked')
+    const lateAt = async (at: number) => (await store.mails.readBacklog(at)).oldestLateAt
+    const { waiting, oldestLateAt } = await store.mails.readBacklog(0)
+    assert.deepEqual([waiting, oldestLateAt], [1, null])
+    const [claimed] = await store.mails.claim({ ...claimOf, now: now + 100 * day })
+    assert(claimed !== undefined)
+    await store.mails.postpone(claimed, now + 200 * day)
+    assert.equal(await lateAt(now), claimed.createdAt)
+    const [again] = await store.mails.claim({ ...claimOf, now: now + 200 * day })
+    assert(again !== undefined)
+    await store.mails.end(again)
+    assert.equal(await lateAt(now + 300 * day), null)
   })
 
   test('one user gets a bounded number of notices a day; links have bounds of their own', async (t) => {
@@ -148,7 +166,7 @@ export function testMails(makePlace: () => Promise<Place>): void {
     const { id } = await addUser(store)
     await store.mails.queue(newMail(id))
     await store.users.delete(id)
-    assert.equal((await store.mails.readBacklog()).waiting, 0)
+    assert.equal((await store.mails.readBacklog(now)).waiting, 0)
   })
 
   test('what a mail is about is sealed, follows a new key, and a damaged one does not hold up the others', async (t) => {
@@ -248,7 +266,7 @@ function testReconnect(openStore: (t: TestContext, as: OpenAs) => Promise<Store>
   test('every way in which a status changes queues the notice, and one that changed nothing does not', async (t) => {
     const { store, user, login, connection } = await stage(t)
     const second = await store.connections.save(newConnection(user.id, login.id))
-    const waiting = async () => (await store.mails.readBacklog()).waiting
+    const waiting = async () => (await store.mails.readBacklog(now)).waiting
     const from = ['active', 'invalidated', 'revoked'] as const
     const learn = (to: 'active' | 'invalidated' | 'revoked') =>
       store.connections.saveLearntStatus({ login, connectionId: null, from, to })

@@ -24,7 +24,7 @@ test('each broken connection is mailed about once a day, and those that work or 
     await store.connections.save(newConnection(user.id, login.id, { status }))
   }
   const remind = makeRemind({ store, clock })
-  const waiting = async () => (await store.mails.readBacklog()).waiting
+  const waiting = async () => (await store.mails.readBacklog(0)).waiting
   const before = await waiting()
   assert.deepEqual(await remind(byOperator, user.id), { broken: 2, mailed: 2 })
   assert.equal(await waiting(), before + 2)

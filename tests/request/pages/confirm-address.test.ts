@@ -96,7 +96,7 @@ test('an address that is not confirmed gets no notice, and one without an accoun
   await world.mailTo(email)
   const page = await jar.get('/keys')
   await jar.post('/keys', { ...page.hidden, name: 'laptop', expires: '' })
-  const backlog = () => world.service.app.store.mails.readBacklog()
+  const backlog = () => world.service.app.store.mails.readBacklog(0)
   for (let look = 0; look < 200 && (await backlog()).waiting > 0; look += 1)
     await new Promise((resolve) => setTimeout(resolve, 20))
   assert.equal((await backlog()).waiting, 0)
