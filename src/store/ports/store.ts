@@ -82,7 +82,7 @@ export interface Store extends StoreRows {
   ): Promise<Result>
   /**
    * Runs work for somebody who has shown nothing good yet, in a turn of `from`, which names their address. It
-   * makes one call of the store after another, and none of this.
+   * makes one call of the store after another. Within such work this takes no second turn.
    * @throws StoreUnavailableError when too many wait, or too long; what `work` throws.
    */
   forStranger<Result>(from: string, work: () => Promise<Result>): Promise<Result>
