@@ -5,7 +5,7 @@
  */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { listenerTimes } from '#doors/listener.ts'
+import { listenerTimes } from '#doors/listener/listener.ts'
 import { serveChild } from './serve.ts'
 
 interface Prepared {

@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify'
 import { type HealthLaneOptions, makeHealthLane } from '#doors/admin/health.ts'
 import { type AdminServer, makeAdminServer } from '#doors/admin/server.ts'
-import type { Listener } from '#doors/listener.ts'
+import type { Listener } from '#doors/listener/listener.ts'
 import type { AdminAssemblyOptions } from './admin-door.ts'
 
 /** The caller listens, drains and closes. */

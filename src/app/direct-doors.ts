@@ -3,7 +3,7 @@
  * providers. This file loads none of them.
  */
 import type { OAuth } from '#auth/oauth/oauth.ts'
-import type { DirectDoor } from '#doors/late-router.ts'
+import type { DirectDoor } from '#doors/listener/late-router.ts'
 import type { McpLaneOptions } from '#doors/mcp/lane.ts'
 import type { Gate } from '#gate/gate.ts'
 import { makeThrottle, type Throttle } from '#gate/throttle.ts'

@@ -3,7 +3,7 @@
  * The caller closes it before the store.
  */
 import type { TokenReader } from '#auth/oauth/port.ts'
-import { readConnectionLimits } from '#doors/connection-limits.ts'
+import { readConnectionLimits } from '#doors/listener/connection-limits.ts'
 import { makeRestLane } from '#doors/rest/lane.ts'
 import type { StaticPage } from '#doors/rest/reply.ts'
 import { makeAdmission, makeGoodTokens } from '#gate/admit.ts'

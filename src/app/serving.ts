@@ -1,7 +1,7 @@
 /** What answers on the public listener: reads, authorization server, doors. `ROLE=worker` has none of it. */
 import { sellsPlans } from '#auth/plans.ts'
 import { makeSessions } from '#auth/sign-in/sessions.ts'
-import { listenerTimes } from '#doors/listener.ts'
+import { listenerTimes } from '#doors/listener/listener.ts'
 import { makeUnknownPage } from '#doors/pages/unknown-page.ts'
 import { makePublicServer } from '#doors/public-server.ts'
 import type { UserId } from '#kernel/ids.ts'

@@ -1,7 +1,7 @@
 /** The text that a person sees when the process has started, or why it has not. */
 
 import type { Origins } from '#contract/origins.ts'
-import { FewFilesError } from '#doors/connection-limits.ts'
+import { FewFilesError } from '#doors/listener/connection-limits.ts'
 import { errorCode } from '#kernel/error-code.ts'
 import { findFailure } from '#providers/failure.ts'
 import type { Demo } from '#sandbox/demo.ts'

@@ -6,11 +6,11 @@
  * pay for pages.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { bind } from './bind.ts'
 import { withoutQuery } from './client.ts'
-import type { ConnectionLimits } from './connection-limits.ts'
-import { type DirectDoor, type LateDoors, makeLateRouter } from './late-router.ts'
-import { type ListenerTimes, makeListener, type RequestHandler } from './listener.ts'
+import { bind } from './listener/bind.ts'
+import type { ConnectionLimits } from './listener/connection-limits.ts'
+import { type DirectDoor, type LateDoors, makeLateRouter } from './listener/late-router.ts'
+import { type ListenerTimes, makeListener, type RequestHandler } from './listener/listener.ts'
 import { withoutSchemas } from './without-schemas.ts'
 
 export interface PublicServerOptions {

@@ -125,7 +125,7 @@ test('no room imports from a sibling or from a room that stands on it', () => {
 /** The floors of the store, from the engines up. A floor may import those before it. */
 const storeFloors = 'engine people mails syncs connections events care copy'.split(' ')
 
-test('inside a room, siblings of one floor (providers, doors) import the ports alone, and types of the admin table; floors of the store import downwards', () => {
+test('inside a room, siblings of one floor (providers, doors) import the ports and the listener alone, and types of the admin table; floors of the store import downwards', () => {
   const bad = imports.filter((one) => {
     const path = resolveTarget(one)
     if (!one.from.startsWith('src/') || isTest(one.from) || roomOf(one.from) !== roomOf(path)) {
@@ -134,7 +134,8 @@ test('inside a room, siblings of one floor (providers, doors) import the ports a
     // The operator's pages ask the admin API, and know the types of its table.
     if (one.typeOnly && path === 'src/doors/admin/table/table.ts') return false
     const [here, there] = [floorOf(one.from), floorOf(path)]
-    if (here === '' || there === '' || there === 'ports' || here === there) return false
+    const isShared = there === '' || there === 'ports' || there === 'listener'
+    if (here === '' || isShared || here === there) return false
     const [from, to] = [storeFloors.indexOf(here), storeFloors.indexOf(there)]
     return roomOf(path) !== 'store' || from === -1 || to === -1 || to > from
   })

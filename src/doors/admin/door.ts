@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto'
 import Fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { lazily } from '#kernel/lazily.ts'
-import { readText } from '../request-body.ts'
+import { readText } from '../listener/request-body.ts'
 import { withoutSchemas } from '../without-schemas.ts'
 import { makeTokenCheck, refuseForeignHosts } from './admin-auth.ts'
 import { answerUnknownPath, makeErrorAnswer } from './errors.ts'

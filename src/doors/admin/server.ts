@@ -1,8 +1,8 @@
 /** The admin listener answers monitoring at once, everything else by the admin door, loaded when asked. */
 import type { FastifyInstance } from 'fastify'
-import { bind } from '../bind.ts'
-import { makeLateRouter } from '../late-router.ts'
-import type { Listener, RequestHandler } from '../listener.ts'
+import { bind } from '../listener/bind.ts'
+import { makeLateRouter } from '../listener/late-router.ts'
+import type { Listener, RequestHandler } from '../listener/listener.ts'
 import type { HealthLane } from './health.ts'
 
 export interface AdminServerOptions {

@@ -11,7 +11,7 @@ import { apiError } from '#contract/errors.ts'
 import { type AllowedHostsOptions, makeAllowedHosts } from '../allowed-hosts.ts'
 import { withoutQuery } from '../client.ts'
 import { answerError } from '../json-answer.ts'
-import type { RequestHandler } from '../listener.ts'
+import type { RequestHandler } from '../listener/listener.ts'
 import { prefersPage } from '../preference.ts'
 
 export interface OAuthDoorOptions extends AllowedHostsOptions {

@@ -6,7 +6,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { makeAllowedHosts } from '../allowed-hosts.ts'
 import { hasDisconnected, requestIdOf } from '../client.ts'
-import { readText } from '../request-body.ts'
+import { readText } from '../listener/request-body.ts'
 import { addActivityRoutes } from './activity/routes.ts'
 import { addAgentRoutes } from './agents/routes.ts'
 import { addAssetRoutes, readAssets } from './assets.ts'

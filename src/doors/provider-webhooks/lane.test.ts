@@ -13,7 +13,7 @@ import type { WebhookRequest } from '#providers/port.ts'
 import { StoreUnavailableError } from '#store/failure.ts'
 import type { WebhookRecord } from '#telemetry/request-record.ts'
 import { until } from '#tests/support/until.ts'
-import { makeListener } from '../listener.ts'
+import { makeListener } from '../listener/listener.ts'
 import { makeAddressPlaces } from './address-places.ts'
 import { makeWebhookLane } from './lane.ts'
 

@@ -14,9 +14,9 @@ import { UpstreamError } from '#providers/failure.ts'
 import type { WebhookRecord } from '#telemetry/request-record.ts'
 import { ClientDisconnected, clientAddress, type IsTrustedProxy } from '../client.ts'
 import { answerError, answerJson } from '../json-answer.ts'
-import type { Body } from '../received-body.ts'
+import type { Body } from '../listener/received-body.ts'
+import { readBody } from '../listener/request-body.ts'
 import { toApiError } from '../refusal.ts'
-import { readBody } from '../request-body.ts'
 import { type AddressPlaces, makeAddressPlaces } from './address-places.ts'
 
 export interface WebhookLaneOptions {

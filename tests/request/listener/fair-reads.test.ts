@@ -6,7 +6,7 @@ import { once } from 'node:events'
 import type { Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { type Listener, makeListener } from '#doors/listener.ts'
+import { type Listener, makeListener } from '#doors/listener/listener.ts'
 import { until } from '#tests/support/until.ts'
 import { dial } from './raw.ts'
 

@@ -7,7 +7,7 @@ import type { ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Listener, listenerTimes, makeListener } from '#doors/listener.ts'
+import { type Listener, listenerTimes, makeListener } from '#doors/listener/listener.ts'
 import { dial, receive } from './raw.ts'
 
 interface Place {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, test } from 'node:test'
-import { listenerTimes } from '#doors/listener.ts'
+import { listenerTimes } from '#doors/listener/listener.ts'
 import { makePublicServer } from '#doors/public-server.ts'
 import { dial, receive } from './raw.ts'
 

@@ -5,8 +5,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { apiError } from '#contract/errors.ts'
 import { lazily } from '#kernel/lazily.ts'
-import { requestIdOf } from './client.ts'
-import { answerError } from './json-answer.ts'
+import { requestIdOf } from '../client.ts'
+import { answerError } from '../json-answer.ts'
 import type { RequestHandler } from './listener.ts'
 
 export interface LateDoors {

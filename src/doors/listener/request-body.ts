@@ -5,8 +5,8 @@
 import type { IncomingMessage } from 'node:http'
 import { buffer } from 'node:stream/consumers'
 import { apiError } from '#contract/errors.ts'
+import { ClientDisconnected } from '../client.ts'
 import { announcesTooMuch, bodyLimitOf } from './body-limits.ts'
-import { ClientDisconnected } from './client.ts'
 import { type Body, hasBody, takeBody } from './received-body.ts'
 
 /**

@@ -4,7 +4,7 @@ import { Socket } from 'node:net'
 import { test } from 'node:test'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { maxBodyBytes } from '#contract/limits.ts'
-import { ClientDisconnected } from './client.ts'
+import { ClientDisconnected } from '../client.ts'
 import { BodiesInFlight, type Body, ReceivedBody } from './received-body.ts'
 import { readBody } from './request-body.ts'
 

@@ -4,8 +4,8 @@
  */
 import type { IncomingMessage } from 'node:http'
 import { GatheredBytes } from '#kernel/gathered-bytes.ts'
+import { ClientDisconnected } from '../client.ts'
 import { bodyLimitOf } from './body-limits.ts'
-import { ClientDisconnected } from './client.ts'
 import { passOver } from './unparsed-rest.ts'
 
 /**

@@ -6,8 +6,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { apiError, toEnvelope } from '#contract/errors.ts'
-import { isNamed } from './client.ts'
-import { answerJson } from './json-answer.ts'
+import { isNamed } from '../client.ts'
+import { answerJson } from '../json-answer.ts'
 
 /** What the parser of node:http reports: the packet with the error, and the position in it. */
 export type ParseError = Error & {
