@@ -5,7 +5,7 @@
 import { setTimeout as wait } from 'node:timers/promises'
 import { z } from 'zod'
 import { readRetryAfter } from '#kernel/retry-after.ts'
-import { systemClock } from '#kernel/time.ts'
+import { minuteMs, systemClock } from '#kernel/time.ts'
 import { webhooksListen } from './commands.ts'
 import { toLocal } from './export.ts'
 import { UsageError } from './invocation.ts'
@@ -28,7 +28,7 @@ const maxPassed = 20
 /** Waits between two requests while the server is away, and where it names none. */
 const [firstWaitMs, longestWaitMs] = [1000, 30_000]
 /** A server answers within a minute, or says that it cannot. */
-const usualAnswerMs = 60_000
+const usualAnswerMs: number = minuteMs
 /** More characters than the largest event has. */
 const maxBlock = 16_000_000
 

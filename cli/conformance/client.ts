@@ -4,6 +4,7 @@
  * 429 are waited for.
  */
 import { operations } from '#contract/operations.ts'
+import { minuteMs } from '#kernel/time.ts'
 import { CheckFailure, Skipped } from './check.ts'
 import { type ServerAnswer, sendRequest } from './exchange.ts'
 
@@ -53,7 +54,7 @@ export function makeClient(options: ClientOptions): Client {
 
   /** @throws CheckFailure when the run has taken too much; so does every check that asks afterwards. */
   function expectBounds(): void {
-    const isLate = options.now() - startedAt > maxRunMinutes * 60_000
+    const isLate = options.now() - startedAt > maxRunMinutes * minuteMs
     if (isLate) throw new CheckFailure(`a run of at most ${maxRunMinutes} minutes`, 'a longer one')
     const isLarge = size > maxRunMegabytes * 1024 * 1024
     if (isLarge) throw new CheckFailure(`answers of at most ${maxRunMegabytes} MiB in all`, 'more')

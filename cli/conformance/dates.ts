@@ -1,5 +1,5 @@
 /** Checks of `from` and `to`: what is refused and how, and that rows are of the days that were asked for. */
-import { dayMs } from '#kernel/time.ts'
+import { dayMs, hourMs } from '#kernel/time.ts'
 import { expect, skip } from './check.ts'
 import { describe, errorOf, rowsOf, type ServerAnswer } from './exchange.ts'
 import {
@@ -128,9 +128,9 @@ const windows: readonly ServerCheck[] = [
     clause,
     async run(session) {
       const { path } = await readRows(session)
-      const at = Math.floor((session.now() - 60 * dayMs) / 3_600_000) * 3_600_000
+      const at = Math.floor((session.now() - 60 * dayMs) / hourMs) * hourMs
       const utc = new Date(at).toISOString().replace('.000Z', 'Z')
-      const east = new Date(at + 10 * 3_600_000).toISOString().replace('.000Z', '%2B10:00')
+      const east = new Date(at + 10 * hourMs).toISOString().replace('.000Z', '%2B10:00')
       const ask = (from: string) =>
         session.client.ask(`${path}&from=${from}&to=${toDay(session.now() - 2 * dayMs)}`)
       const [first, second] = [await ask(utc), await ask(east)]

@@ -3,6 +3,7 @@
  * check needs it, and kept; a check that needs what the person does not have is skipped with the reason.
  */
 import type { ConnectionCategory } from '#contract/resources.ts'
+import { dayMs } from '#kernel/time.ts'
 import { type CheckGroup, type ConformanceCheck, skip } from './check.ts'
 import type { Client } from './client.ts'
 import { errorOf, rowsOf, type ServerAnswer } from './exchange.ts'
@@ -41,12 +42,12 @@ export const holdingsPath = (connectionId: string) => `/v1/holdings?connectionId
 
 /** A year back, as a plain day: long enough for a walk, and the same in every check. */
 export function yearBefore(now: number): string {
-  return new Date(now - 365 * 86_400_000).toISOString().slice(0, 10)
+  return new Date(now - 365 * dayMs).toISOString().slice(0, 10)
 }
 
 /** The rows of a year in one window. */
 export function rowsPath({ connectionId, accountId }: ReadTarget, now: number): string {
-  const end = new Date(now - (now % 86_400_000)).toISOString().replace('.000', '')
+  const end = new Date(now - (now % dayMs)).toISOString().replace('.000', '')
   return `/v1/transactions?connectionId=${connectionId}&accountId=${accountId}&from=${yearBefore(now)}&to=${end}`
 }
 

@@ -6,6 +6,7 @@
 import { timingSafeEqual } from 'node:crypto'
 import type { ConnectionStatus, Provider } from '#contract/resources.ts'
 import { type LoginId, parseUuid } from '#kernel/ids.ts'
+import { minuteMs } from '#kernel/time.ts'
 import { unreachable } from '#kernel/unreachable.ts'
 import type { WebhookNotice } from '#providers/port.ts'
 import { openLogin } from '#store/open-login.ts'
@@ -23,13 +24,13 @@ type Status = Extract<ConnectionStatus, 'active' | 'invalidated' | 'revoked'>
 /** The largest number of users who link the same person at a provider. */
 const maxLogins = 100
 /** After an older status a newer webhook may have been lost, so a sync asks the provider instead. */
-const freshMs = 5 * 60_000
+const freshMs = 5 * minuteMs
 /**
  * Cached answers of one login are invalidated by webhooks this many times at most. A provider that has read
  * every bank of a person sends some twenty; after that a sync finds new rows, and balances are cached for
  * minutes only.
  */
-const outdates = { most: 30, withinMs: 5 * 60_000 }
+const outdates = { most: 30, withinMs: 5 * minuteMs }
 
 /** The states in which a reported status is stored; in any other state a sync asks the provider. */
 const acceptedFrom: Readonly<Record<Status, readonly ConnectionStatus[]>> = {

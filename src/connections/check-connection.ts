@@ -6,6 +6,7 @@
 import { type By, mayActFor, type Person } from '#contract/actor.ts'
 import { apiError } from '#contract/errors.ts'
 import type { ConnectionId } from '#kernel/ids.ts'
+import { minuteMs } from '#kernel/time.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { ActionOptions } from './options.ts'
 import type { RefreshConnection } from './refresh-connection.ts'
@@ -18,7 +19,7 @@ export type CheckResult =
 /** @throws ApiError `connection_not_found`, and what a refresh throws within a moment. */
 export type CheckConnection = (by: By<Person>, id: ConnectionId) => Promise<CheckResult>
 
-const everyMs = 60_000
+const everyMs = minuteMs
 
 export function makeCheckConnection(
   { store, clock, windows, late }: Pick<ActionOptions, 'store' | 'clock' | 'windows' | 'late'>,

@@ -10,6 +10,7 @@ import type { WindowStore } from '#fast/port.ts'
 import { atMost } from '#kernel/at-most.ts'
 import type { ConnectionId, UpstreamId } from '#kernel/ids.ts'
 import type { Clock } from '#kernel/time.ts'
+import { minuteMs } from '#kernel/time.ts'
 import { isPart } from '#providers/empty-answer.ts'
 import { UpstreamError } from '#providers/failure.ts'
 import type {
@@ -45,9 +46,9 @@ export interface ConsentMonitor {
 }
 
 /** Where a provider itself lists active consents, it is called at most once in this time per login. */
-const askEveryMs = 60_000
+const askEveryMs = minuteMs
 /** The time of the last read is stored at most once in this time per connection. */
-const noteEveryMs = 60_000
+const noteEveryMs = minuteMs
 const maxRemembered = 10_000
 
 /** Statuses that a proof of an active consent ends. A `revoked` one becomes active only by linking. */

@@ -4,11 +4,12 @@
  * refused an earlier request. A failure is reported; scheduled syncs then find changes later.
  */
 import type { LoginId } from '#kernel/ids.ts'
+import { hourMs } from '#kernel/time.ts'
 import type { LoginRow } from '#store/ports/logins.ts'
 import { type AskOptions, askProvider, toLogin } from './ask-provider.ts'
 import type { ActionOptions } from './options.ts'
 
-const everyMs = 3_600_000
+const everyMs = hourMs
 /** A caller may be waiting for the link or the refresh. */
 const maxWaitMs = 10_000
 

@@ -3,13 +3,14 @@
  * arrive, replayed ones with good signatures too: after a few runs within minutes the next one is due later.
  * So no webhook is without effect.
  */
+import { minuteMs } from '#kernel/time.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { StoreRows } from '#store/ports/store.ts'
 import type { ActionOptions } from './options.ts'
 
 /** Runs of one connection by webhooks; one event is often several of them, read by one or two runs. */
 const maxRuns = 5
-const withinMs = 5 * 60_000
+const withinMs = 5 * minuteMs
 /** Runs for other reasons may lie between them. */
 const looks = 10
 

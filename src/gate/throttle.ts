@@ -8,9 +8,10 @@ import { ApiError, apiError } from '#contract/errors.ts'
 import type { Maybe, WindowKey, WindowState, WindowStore } from '#fast/port.ts'
 import { toAddressGroup } from '#kernel/addresses.ts'
 import { toRetrySeconds } from '#kernel/retry-after.ts'
+import { minuteMs } from '#kernel/time.ts'
 import type { Store } from '#store/ports/store.ts'
 
-export const windowMs = 60_000
+export const windowMs = minuteMs
 /** The state where no window was looked at. */
 export const noWindow: WindowState = { allowed: true, limit: 0, remaining: 0, resetMs: 0 }
 /** An IPv6 customer's network (/56) holds 256 of the networks that count as one address. */

@@ -3,8 +3,9 @@
  * zone and noon in UTC. Both clocks show that day then, with at least five hours to spare, for zones from -11
  * to +14 hours.
  */
+import { hourMs } from './time.ts'
 
-const halfDayMs = 12 * 3_600_000
+const halfDayMs = 12 * hourMs
 
 /** As `toMidday`, for many rows: each day is reckoned once. */
 export function makeMidday(zone: string): (day: string) => number {

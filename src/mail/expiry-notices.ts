@@ -4,7 +4,7 @@
  */
 import { visitExpiring } from '#jobs/expiring.ts'
 import type { PeriodicTask } from '#jobs/periodic.ts'
-import { type Clock, dayMs } from '#kernel/time.ts'
+import { type Clock, dayMs, hourMs } from '#kernel/time.ts'
 import type { ExpiringConnection } from '#store/ports/connections.ts'
 import type { Store } from '#store/ports/store.ts'
 
@@ -17,7 +17,7 @@ export function makeExpiryNotices(options: {
   const { store, clock } = options
   return {
     name: 'expiry-notices',
-    everyMs: 60 * 60_000,
+    everyMs: hourMs,
     firstRun: 'at_once',
     async run(stop) {
       const now = clock.now()

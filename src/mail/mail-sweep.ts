@@ -1,7 +1,7 @@
 /** Deletes the rows of mails that are done, and of links that expired, some time later, in small batches. */
 import { runInBatches } from '#jobs/batches.ts'
 import type { PeriodicTask } from '#jobs/periodic.ts'
-import { type Clock, dayMs } from '#kernel/time.ts'
+import { type Clock, dayMs, hourMs } from '#kernel/time.ts'
 import type { Store } from '#store/ports/store.ts'
 import { longestMailWaitMs } from './worker.ts'
 
@@ -25,7 +25,7 @@ export function makeMailSweep(options: {
   }
   return {
     name: 'mail-sweep',
-    everyMs: 60 * 60_000,
+    everyMs: hourMs,
     firstRun: 'at_once',
     run: (stop) => runInBatches(sweep, { maxBatches, stop }),
   }

@@ -1,9 +1,9 @@
 /** When the notice of a lost connection is sent: a pure rule, which the store calls when one is lost. */
-import { dayMs } from '#kernel/time.ts'
+import { dayMs, minuteMs } from '#kernel/time.ts'
 import type { ReconnectDueAt } from '#store/ports/mails.ts'
 
 /** A connection that recovers within this time is not mailed about. */
-const settleMs = 5 * 60_000
+const settleMs = 5 * minuteMs
 
 /** A second loss is mailed a day after the first one at the earliest. */
 export const reconnectDueAt: ReconnectDueAt = ({ at, formerAt }) =>

@@ -6,6 +6,7 @@ import { apiError } from '#contract/errors.ts'
 import {
   addDays,
   addMicros,
+  hourMs,
   type Micros,
   type Millis,
   toIso,
@@ -50,7 +51,7 @@ export function readToolRange(
 }
 
 /** No walk that began before midnight goes on for so long. */
-const longestWalkMs = 6 * 3_600_000
+const longestWalkMs = 6 * hourMs
 
 /**
  * The range that the rules above gave to the same arguments some hours ago, when that was another one: before

@@ -1,7 +1,7 @@
 /** Deletes old counts in small statements: of requests after ninety days, of calls to providers after two. */
 import { runInBatches } from '#jobs/batches.ts'
 import type { PeriodicTask } from '#jobs/periodic.ts'
-import { type Clock, dayMs } from '#kernel/time.ts'
+import { type Clock, dayMs, hourMs } from '#kernel/time.ts'
 import type { Store } from '#store/ports/store.ts'
 
 /** Pages and the admin API show no day before. */
@@ -19,7 +19,7 @@ export function makeUsageSweep(
 ): PeriodicTask {
   return {
     name: 'usage-sweep',
-    everyMs: 3_600_000,
+    everyMs: hourMs,
     firstRun: 'after_wait',
     async run(stop) {
       // The day of a user may be one behind that of UTC.

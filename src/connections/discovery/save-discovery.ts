@@ -4,6 +4,7 @@
  * meanwhile is not created again, and credentials that were replaced meanwhile change no status.
  */
 import type { ConnectionStatus, Provider } from '#contract/resources.ts'
+import { dayMs } from '#kernel/time.ts'
 import { factsOf } from '#providers/all-facts.ts'
 import type { DiscoveredAccount, DiscoveredConnection } from '#providers/port.ts'
 import { toShownText } from '#providers/shown-text.ts'
@@ -42,7 +43,7 @@ export async function saveDiscovered(
 }
 
 /** Providers list the accounts of a renewed consent within minutes; a bank that fails may take hours. */
-const renewalMs = 24 * 3_600_000
+const renewalMs = dayMs
 
 /** Updates a known connection. The first accounts after a renewal may have new ids. */
 export async function updateConnection(

@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { By } from '#contract/actor.ts'
 import type { Provider } from '#contract/resources.ts'
 import { newId, type SessionId, type UserId } from '#kernel/ids.ts'
+import { dayMs } from '#kernel/time.ts'
 import type { Identity, SentClaims } from '#providers/credentials.ts'
 import type { DiscoveredConnection, Login } from '#providers/port.ts'
 import { openLogin } from '#store/open-login.ts'
@@ -34,7 +35,7 @@ export async function listKnown(
 }
 
 /** Longer than a setup token or a code is good for anywhere. */
-const sentClaimsLifeMs = 30 * 86_400_000
+const sentClaimsLifeMs = 30 * dayMs
 
 /** As long as another process is waited for that sends the same claim, and how often it is looked for. */
 const sending = { mostMs: 10_000, everyMs: 250 } as const

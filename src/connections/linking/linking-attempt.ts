@@ -5,11 +5,12 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { Provider } from '#contract/resources.ts'
 import type { ConnectionId } from '#kernel/ids.ts'
+import { hourMs } from '#kernel/time.ts'
 import type { Linking, LinkingFailure } from '#providers/linking.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 
 /** A person may look for a card reader or wait for a code; the provider's page lives no longer. */
-export const linkingLifeMs = 60 * 60_000
+export const linkingLifeMs = hourMs
 
 export function newState(): string {
   return randomBytes(32).toString('base64url')

@@ -4,6 +4,7 @@
  */
 import { apiError } from '#contract/errors.ts'
 import type { Provider } from '#contract/resources.ts'
+import { minuteMs } from '#kernel/time.ts'
 import { UpstreamError } from '#providers/failure.ts'
 import { toUpstreamApiError } from '#providers/guard.ts'
 import type { Institution, Linking } from '#providers/linking.ts'
@@ -17,7 +18,7 @@ import type { ActionOptions } from '../options.ts'
  */
 export type ListInstitutions = (provider: Provider) => Promise<readonly Institution[] | null>
 
-const keptMs = 10 * 60_000
+const keptMs = 10 * minuteMs
 /** More than any provider has; what lies beyond is left out. */
 const maxInstitutions = 5000
 

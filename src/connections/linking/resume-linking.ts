@@ -4,6 +4,7 @@
  * open attempt nothing is adopted, because people decide what is linked.
  */
 import { type By, bySystem, mayActFor, type Person } from '#contract/actor.ts'
+import { minuteMs } from '#kernel/time.ts'
 import { openLogin } from '#store/open-login.ts'
 import type { LinkingRow } from '#store/ports/linkings.ts'
 import type { LoginRef } from '#store/ports/logins.ts'
@@ -20,7 +21,7 @@ import { discoverAndAdopt, type OpenLinking, readConsents } from './read-consent
 export type ResumeLinking = (by: By<Person>, attempt: LinkingName) => Promise<LinkingState>
 
 /** A page that waits asks every few seconds; a provider is asked no more often than this for one login. */
-const looks = { most: 40, withinMs: 10 * 60_000 }
+const looks = { most: 40, withinMs: 10 * minuteMs }
 
 export function makeResumeLinking(options: ActionOptions): ResumeLinking {
   return async (by, name) => {

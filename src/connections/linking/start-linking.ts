@@ -7,6 +7,7 @@ import { apiError } from '#contract/errors.ts'
 import type { Provider } from '#contract/resources.ts'
 import type { ConnectionId, LoginId, UserId } from '#kernel/ids.ts'
 import { toRetrySeconds } from '#kernel/retry-after.ts'
+import { hourMs } from '#kernel/time.ts'
 import { UpstreamError } from '#providers/failure.ts'
 import { toUpstreamApiError } from '#providers/guard.ts'
 import type { Linking, LinkingRequest, LinkingUser } from '#providers/linking.ts'
@@ -48,7 +49,7 @@ export type StartLinking = (
 ) => Promise<{ readonly address: string }>
 
 /** Per user; every one may make a login and a page at the provider. */
-const starts = { most: 20, withinMs: 60 * 60_000 }
+const starts = { most: 20, withinMs: hourMs }
 
 /**
  * Makes the action.

@@ -10,6 +10,7 @@ import { bySystem } from '#contract/actor.ts'
 import type { Provider } from '#contract/resources.ts'
 import type { PeriodicTask } from '#jobs/periodic.ts'
 import type { ConnectionId } from '#kernel/ids.ts'
+import { minuteMs } from '#kernel/time.ts'
 import { unreachable } from '#kernel/unreachable.ts'
 import type { ConnectionRow } from '#store/ports/connections.ts'
 import type { Store } from '#store/ports/store.ts'
@@ -27,8 +28,8 @@ export type FinishDeletions = (
 /** Per sweep; the rest waits for the next one. */
 const maxPerSweep = 500
 const maxUsersPerSweep = 20
-const abandonedMs = 5 * 60_000
-const defaultEveryMs = 5 * 60_000
+const abandonedMs = 5 * minuteMs
+const defaultEveryMs = 5 * minuteMs
 
 /** Makes the sweep; a call during a running sweep joins it. */
 export function makeFinishDeletions(

@@ -7,11 +7,12 @@ import type { FastifyRequest } from 'fastify'
 import { apiError } from '#contract/errors.ts'
 import { toAddressGroup } from '#kernel/addresses.ts'
 import { toRetrySeconds } from '#kernel/retry-after.ts'
+import { minuteMs } from '#kernel/time.ts'
 import { authorizationOf } from '../client.ts'
 import type { AdminDoorOptions } from './options.ts'
 
 const failuresPerMinute = 30
-const windowMs = 60_000
+const windowMs = minuteMs
 
 /** Makes the check of the Authorization header. The token is compared by digest, in constant time. */
 export function makeTokenCheck(

@@ -22,6 +22,7 @@ import {
   toolNameOf,
 } from '#contract/tool-descriptions.ts'
 import { toolInstructions } from '#contract/tools.ts'
+import { hourMs } from '#kernel/time.ts'
 import type { CallTool, ResultForm } from './call-tool.ts'
 import { CheckedServer, type Era } from './checked-server.ts'
 import type { McpExchange } from './exchange.ts'
@@ -56,7 +57,7 @@ export interface Protocol {
 }
 
 /** The list changes only with a release; a client may keep it for an hour. */
-const listHint = { ttlMs: 3_600_000, cacheScope: 'public' } as const
+const listHint = { ttlMs: hourMs, cacheScope: 'public' } as const
 /** Maximum open change streams per client; each is closed at once, since nothing changes. */
 const maxSubscriptions = 32
 /** The request headers that the protocol reads. */

@@ -2,7 +2,7 @@
  * Times on pages: shown in the person's zone to the minute, or as the time that has passed, with the exact
  * instant in UTC on hover. Rendering only.
  */
-import { toIso } from '#kernel/time.ts'
+import { dayMs, hourMs, minuteMs, toIso } from '#kernel/time.ts'
 import { type Html, html } from './html.ts'
 
 export const months = 'Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec'.split(' ')
@@ -27,9 +27,9 @@ export function renderInstant(ms: number, zone: string): Html {
 }
 
 const steps = [
-  [60_000, 'second', 1000],
-  [3_600_000, 'minute', 60_000],
-  [86_400_000, 'hour', 3_600_000],
+  [minuteMs, 'second', 1000],
+  [hourMs, 'minute', minuteMs],
+  [dayMs, 'hour', hourMs],
 ] as const
 
 /** As people say it, within a day of now; else as `renderMoment`. */

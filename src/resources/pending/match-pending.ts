@@ -4,6 +4,7 @@
  * replace it; where two could belong together in more than one way nothing is claimed. Pure.
  */
 import type { Millis } from '#kernel/time.ts'
+import { dayMs } from '#kernel/time.ts'
 
 /** A keyed fingerprint, as text. */
 export type TextPrint = string
@@ -69,7 +70,7 @@ export interface PendingSight {
 /** Reading R39: how far the days of both may be apart. */
 const mostDaysApart = 10
 /** How long a row that is gone, and what replaced it, is remembered. */
-export const memoryLifeMs = mostDaysApart * 86_400_000
+export const memoryLifeMs = mostDaysApart * dayMs
 /** How far back posted rows are looked at. */
 export const reachDays = 30
 /** An account with more pending rows is not remembered, and a row with more that fit is doubtful. */
@@ -200,4 +201,4 @@ const bound = ({ seen, settled }: PendingMemory): PendingMemory => ({
 })
 
 const daysApart = (one: string, other: string): number =>
-  Math.abs(Date.parse(one) - Date.parse(other)) / 86_400_000
+  Math.abs(Date.parse(one) - Date.parse(other)) / dayMs

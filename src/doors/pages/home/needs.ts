@@ -1,5 +1,6 @@
 /** What needs the person besides their connections: endpoints that fail, keys that end soon. */
 import { toKeyStatus } from '#auth/keys.ts'
+import { dayMs } from '#kernel/time.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
 import type { KeyRow } from '#store/ports/keys.ts'
 import { foreignText, type Html, html } from '../html.ts'
@@ -14,7 +15,7 @@ export interface Needs {
 }
 
 /** A fortnight. */
-const soonMs = 14 * 86_400_000
+const soonMs = 14 * dayMs
 
 export function findNeeds({ endpoints, keys }: Needs, now: number): Needs {
   return {

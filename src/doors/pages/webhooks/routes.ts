@@ -2,7 +2,7 @@
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { syncEventTypes } from '#contract/events.ts'
 import { type DeliveryId, type EndpointId, parseUuid } from '#kernel/ids.ts'
-import { addDays, getZone, parseDay, toIso } from '#kernel/time.ts'
+import { addDays, getZone, hourMs, parseDay, toIso } from '#kernel/time.ts'
 import type { DeliveryRow } from '#store/ports/deliveries.ts'
 import type { EndpointRow } from '#store/ports/endpoints.ts'
 import { autoRefresh } from '../auto-refresh.ts'
@@ -150,7 +150,7 @@ async function showEndpoint(
       ...(search.from === '' ? {} : { since: startOf(search.from, zone) }),
     }),
     store.deliveries.listAttempts(endpoint.id, {
-      since: now - hoursShown * 3_600_000,
+      since: now - hoursShown * hourMs,
       limit: deliveriesCounted,
     }),
     readReceivers(),
