@@ -244,6 +244,93 @@ test('R20b: an empty list that another list was read beside is not held before i
   assert.deepEqual(await stage.ids(process, 0, 4), ['r 0', 'r 1', 'r 2'])
 })
 
+test('R20b: a list that ended in doubt beside one that goes on is doubted at once, and read again where the doubt fails', async () => {
+  const rows = makeRows(8)
+  const streams = [rows, makeRows(40, 'long')]
+  const world = makePagedWorld({ streams, paging: 'after', pageSize: 4, announces: true })
+  const stage = makeStage(world, { pageCap: 6 })
+  const process = stage.open()
+  const silent = rows.splice(4)
+  stage.confirm = () => Promise.reject(new Error('the provider is not ready'))
+  await assert.rejects(stage.ids(process, 0, 12), /not ready/)
+  rows.push(...silent)
+  stage.confirm = async () => undefined
+  const seen = await stage.ids(process, 0, 12)
+  assert.deepEqual(
+    seen.filter((id) => id.startsWith('r')),
+    ['r 0', 'r 1', 'r 2', 'r 3', 'r 4', 'r 5'],
+  )
+})
+
+test('R20b: one page in doubt, in one list of two, is read again after two minutes', async () => {
+  const rows = [...makeRows(4), ...foreign(4, -4)]
+  const streams = [rows, makeRows(1, 'old', -99)]
+  const world = makePagedWorld({ streams, paging: 'after', pageSize: 4, announces: true })
+  const stage = makeStage(world, { pageCap: 3 })
+  const process = stage.open()
+  assert.deepEqual(await stage.ids(process, 0, 4), ['r 0', 'r 1', 'r 2', 'r 3'])
+  rows.splice(4, 0, ...makeRows(2, 'came', -4))
+  stage.now += doubtLifeMs + 1
+  assert.deepEqual(await stage.ids(process, 4, 2), ['came 0', 'came 1'])
+})
+
+for (const [left, doubts] of [
+  [0, 1],
+  [4, 0],
+] as const) {
+  test(`R20b: where the first row is gone and ${left} others are left, the consent is asked about ${doubts} times`, async () => {
+    const { rows, stage, shared } = makeScene([makeRows(8)])
+    await stage.ids(stage.open({ shared }), 0, 2)
+    rows.splice(0, 8 - left)
+    shared.clear()
+    stage.confirm = () => Promise.reject(new Error('the consent has ended'))
+    const said = doubts > 0 ? /consent has ended/ : /list changed/
+    await assert.rejects(stage.ids(stage.open({ shared }), 2, 2), said)
+    assert.equal(stage.doubts, doubts)
+  })
+}
+
+test('R20b: numbered pages whose first row is gone are refused without a question', async () => {
+  const { rows, stage, shared } = makeScene([makeRows(8)], 'number')
+  await stage.ids(stage.open({ shared }), 0, 2)
+  rows.splice(0)
+  shared.clear()
+  await assert.rejects(stage.ids(stage.open({ shared }), 2, 2), /list changed/)
+  assert.equal(stage.doubts, 0)
+})
+
+for (const failing of ['n6', null]) {
+  test(`R18: numbered pages are all read again where ${failing ?? 'the second look at the first one'} failed`, async () => {
+    const { world, stage } = makeScene([makeRows(8)], 'number')
+    const process = stage.open()
+    world.onRead = (cursor) => {
+      if (cursor === failing && world.reads.length > 1) throw away
+    }
+    await assert.rejects(stage.ids(process, 0, 8), UpstreamError)
+    world.onRead = () => undefined
+    world.reads.splice(0)
+    await stage.ids(process, 0, 8)
+    assert.equal(world.reads.length, 4)
+  })
+}
+
+test('R20b: where numbered rows never stop moving, a consent that has ended is what the caller hears of', async () => {
+  const { world, rows, stage } = makeScene([makeRows(8)], 'number')
+  world.onRead = () => void rows.unshift(arrival(`new ${rows.length}`, rows.length))
+  stage.confirm = () => Promise.reject(new Error('the consent has ended'))
+  await assert.rejects(stage.ids(stage.open(), 0, 8), /consent has ended/)
+})
+
+test('a cursor that was read just now and is refused is a failure: nothing is read again for it', async () => {
+  const { world, stage } = makeScene([makeRows(8)])
+  world.onRead = (cursor) => {
+    const failure = { kind: 'rejected', status: 400, detail: 'no such cursor' } as const
+    if (cursor !== null) throw new UpstreamError('fiskil', failure)
+  }
+  await assert.rejects(stage.ids(stage.open(), 0, 8), /no such cursor/)
+  assert.equal(world.reads.length, 2)
+})
+
 const withPending = (streams: PagedRow[][]) => {
   const { world } = makeScene(streams)
   const [pending, posted] = world.queries
