@@ -10,6 +10,7 @@ import { clientAddress } from '#doors/client.ts'
 import { readBody } from '#doors/listener/request-body.ts'
 import { makeRefusalPage } from '#doors/pages/consent/refusal-page.ts'
 import { makeCookies } from '#doors/pages/cookies.ts'
+import { toAddressGroup } from '#kernel/addresses.ts'
 import { fetchDocument } from '#outbound/fetch-document.ts'
 import { makeLateAgent } from '#outbound/late-agent.ts'
 import type { AssemblyOptions } from './foundation.ts'
@@ -42,7 +43,7 @@ export async function openAuthorization(
     async findPerson(request) {
       const cookies = makeCookies({ secure: origins().base.startsWith('https:') })
       const find = () => sessions.find(cookies.session(request))
-      return (await store.forStranger(addressOf(request), find))?.userId ?? null
+      return (await store.forStranger(toAddressGroup(addressOf(request)), find))?.userId ?? null
     },
     readBody,
     secret: sealer.derive('oauth'),

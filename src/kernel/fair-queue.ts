@@ -20,8 +20,8 @@ export interface FairQueueOptions {
   readonly maxAtOnce: number
   /** How many addresses may wait. */
   readonly maxAddresses: number
-  /** Over all addresses, how much work may wait in addition to the first of each address. */
-  readonly maxOverflow: number
+  /** How much work of one address may wait. */
+  readonly maxPerAddress: number
   readonly maxWaitMs: number
   /** `full`: too many wait; `late`: the wait took too long. */
   readonly toBusyError: (why: 'full' | 'late') => Error
@@ -73,9 +73,8 @@ interface Waiting {
 }
 
 /** One line: each address's first waiting work in turn. */
-function makeLine({ maxAddresses, maxOverflow, maxWaitMs, toBusyError }: FairQueueOptions) {
+function makeLine({ maxAddresses, maxPerAddress, maxWaitMs, toBusyError }: FairQueueOptions) {
   const slots = new Map<string, Waiting[]>()
-  let overflow = 0
 
   function leave(from: string, waiting: Waiting): void {
     const slot = slots.get(from) ?? []
@@ -83,13 +82,12 @@ function makeLine({ maxAddresses, maxOverflow, maxWaitMs, toBusyError }: FairQue
     if (at === -1) return
     slot.splice(at, 1)
     if (slot.length === 0) slots.delete(from)
-    else overflow -= 1
   }
 
   return {
     wait(from: string): Promise<void> {
       const slot = slots.get(from)
-      const isFull = slot === undefined ? slots.size >= maxAddresses : overflow >= maxOverflow
+      const isFull = slot === undefined ? slots.size >= maxAddresses : slot.length >= maxPerAddress
       if (isFull) return Promise.reject(toBusyError('full'))
       return new Promise((resolve, reject) => {
         const timer = setTimeout(() => {
@@ -103,10 +101,7 @@ function makeLine({ maxAddresses, maxOverflow, maxWaitMs, toBusyError }: FairQue
           },
         }
         if (slot === undefined) slots.set(from, [waiting])
-        else {
-          slot.push(waiting)
-          overflow += 1
-        }
+        else slot.push(waiting)
       })
     },
 

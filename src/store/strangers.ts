@@ -11,7 +11,7 @@ const limits = {
   /** A third of the connections (`engine/postgres-pool.ts`). */
   maxAtOnce: 3,
   maxAddresses: 1000,
-  maxOverflow: 100,
+  maxPerAddress: 100,
   /** As long as anybody waits for a connection. */
   maxWaitMs: 2_000,
 } as const

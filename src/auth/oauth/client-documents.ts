@@ -32,31 +32,34 @@ export function makeClientDocuments(
     ttlResolution: 0,
     perf: clock,
   })
-  let running = 0
+  /** By address: whoever asks for a document that is being fetched waits for the same fetch. */
+  const running = new Map<string, Promise<Outcome>>()
 
   async function load(url: string): Promise<Outcome> {
-    running += 1
+    let outcome: Outcome
     try {
-      return await readDocument(await fetchDocument(url))
+      outcome = await readDocument(await fetchDocument(url))
     } catch (error) {
-      return { error }
-    } finally {
-      running -= 1
+      outcome = { error }
     }
+    outcomes.set(url, outcome)
+    return outcome
+  }
+
+  function begin(url: string): Promise<Outcome> {
+    if (running.size >= mostAtOnce) {
+      noteReachedBound('documents')
+      throw new RangeError('too many documents are being fetched')
+    }
+    const loading = load(url).finally(() => running.delete(url))
+    running.set(url, loading)
+    return loading
   }
 
   return {
-    isKnown: (url) => outcomes.has(url),
+    isKnown: (url) => outcomes.has(url) || running.has(url),
     async fetch(url) {
-      let outcome = outcomes.get(url)
-      if (outcome === undefined) {
-        if (running >= mostAtOnce) {
-          noteReachedBound('documents')
-          throw new RangeError('too many documents are being fetched')
-        }
-        outcome = await load(url)
-        outcomes.set(url, outcome)
-      }
+      const outcome = outcomes.get(url) ?? (await (running.get(url) ?? begin(url)))
       if ('error' in outcome) throw outcome.error
       return Response.json(outcome.metadata, { headers: { ...outcome.headers } })
     },

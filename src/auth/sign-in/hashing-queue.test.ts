@@ -73,16 +73,15 @@ test('known browsers, however many keep signing in, leave every fourth turn to t
   assert.deepEqual(await Promise.all(others), ['a', 'b'])
 })
 
-test('the queue is bounded in addresses, and in the further sign-ins of all addresses together', async () => {
-  const { ask, finishAll } = open({ maxAddresses: 3, maxOverflow: 2 })
+test('the queue is bounded in addresses, and in the sign-ins of each: one with many leaves others theirs', async () => {
+  const { ask, finishAll } = open({ maxAddresses: 3, maxPerAddress: 2 })
   void ask('running')
-  const answers = ['a', 'a', 'b', 'a', 'a', 'b', 'c', 'd', 'e'].map((from) => ask(from))
+  const answers = ['a', 'a', 'a', 'b', 'a', 'b', 'c', 'd', 'e'].map((from) => ask(from))
   const known = ask('e', true)
   await finishAll()
   assert.deepEqual(await Promise.all(answers), [
-    ...['a', 'a', 'b', 'a'],
-    ...['busy', 'busy'],
-    'c',
+    ...['a', 'a', 'busy'],
+    ...['b', 'busy', 'b', 'c'],
     ...['busy', 'busy'],
   ])
   assert.equal(await known, 'e', 'known browsers have a line of their own')

@@ -22,11 +22,10 @@ export type HashingQueue = FairQueue
 
 export type HashingQueueOptions = Omit<FairQueueOptions, 'toBusyError'>
 
-/** At an assumed 70 hashes a second, the last of this many sign-ins waits about as long as `maxWaitMs`. */
 const defaults: HashingQueueOptions = {
   maxAtOnce: 4,
   maxAddresses: 1000,
-  maxOverflow: 63,
+  maxPerAddress: 64,
   maxWaitMs: 10_000,
 }
 

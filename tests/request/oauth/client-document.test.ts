@@ -172,6 +172,26 @@ test('at most 32 documents are fetched at once, whoever asks', async () => {
   await assert.rejects(documents.fetch(clientId), /status 404/)
 })
 
+test('a document that many ask for at once is fetched once, and whoever asks waits for that fetch', async () => {
+  let asked = 0
+  const arriving = Promise.withResolvers<void>()
+  const documents = makeClientDocuments(
+    async () => {
+      asked += 1
+      await arriving.promise
+      throw new Error('away')
+    },
+    { now: () => 0 },
+  )
+  const url = 'https://agent.example/client.json'
+  const waiting = Array.from({ length: 40 }, () => documents.fetch(url))
+  assert.equal(documents.isKnown(url), true)
+  arriving.resolve()
+  const ends = await Promise.allSettled(waiting)
+  assert.ok(ends.every((end) => end.status === 'rejected' && /away/.test(String(end.reason))))
+  assert.equal(asked, 1)
+})
+
 test('through the real guard a private address is answered like a missing document', async () => {
   const agent = makeGuardedAgent({
     lookup: (_hostname, _options, callback) =>
