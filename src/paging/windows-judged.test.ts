@@ -245,12 +245,12 @@ test('R20b: an empty list that another list was read beside is not held before i
 })
 
 test('R20b: a list that ended in doubt beside one that goes on is doubted at once, and read again where the doubt fails', async () => {
-  const rows = makeRows(8)
-  const streams = [rows, makeRows(40, 'long')]
+  const rows = [...foreign(4, 9), ...makeRows(8)]
+  const streams = [rows, [...foreign(4, 9), ...makeRows(40, 'long')]]
   const world = makePagedWorld({ streams, paging: 'after', pageSize: 4, announces: true })
-  const stage = makeStage(world, { pageCap: 6 })
+  const stage = makeStage(world, { pageCap: 8 })
   const process = stage.open()
-  const silent = rows.splice(4)
+  const silent = rows.splice(8)
   stage.confirm = () => Promise.reject(new Error('the provider is not ready'))
   await assert.rejects(stage.ids(process, 0, 12), /not ready/)
   rows.push(...silent)
