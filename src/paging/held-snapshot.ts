@@ -26,6 +26,10 @@ export function copyHeld(held: HeldSnapshot, lists: Lists): HeldSnapshot {
   const names = new Set(lists.flat().map(({ name }) => name))
   const bodies = new Map([...held.bodies].filter(([name]) => names.has(name)))
   const snapshot = makeSnapshot(held.snapshot.facts, lists)
+  for (const { index, pages, doubtful } of held.snapshot.lists) {
+    const list = snapshot.lists[index]
+    if (list?.pages.length === pages.length) list.doubtful = doubtful
+  }
   return { ...held, snapshot, bodies, saved: new Set(held.saved) }
 }
 

@@ -130,8 +130,11 @@ export function makeSnapshot(facts: SnapshotFacts, read: readonly (readonly Snap
     sums: sums as readonly Print[],
     append,
     listPages: () => lists.map(({ pages }) => pages),
-    /** The pages that may be held. */
-    listTrusted: () => lists.map(({ pages, doubtful }) => pages.slice(0, pages.length - doubtful)),
+    /** All pages but those in doubt, of the lists whose doubts count. */
+    listTrusted: (counts: (list: List) => boolean = () => true) =>
+      lists.map((list) =>
+        counts(list) ? list.pages.slice(0, list.pages.length - list.doubtful) : list.pages,
+      ),
     /** True when the provider has no more rows. */
     isComplete: () => lists.every(isEnded),
   }

@@ -17,7 +17,13 @@ import { type Anchor, addMarks, countShown, makeAnchors, refuseChanged } from '.
 import { copyHeld, type HeldSnapshot } from './held-snapshot.ts'
 import { openPlace, type Place, type SharedPlace } from './place.ts'
 import { readOn, toRowsFailure } from './read-on.ts'
-import { type List, makeSnapshot, type SnapshotFacts, type SnapshotPage } from './snapshot.ts'
+import {
+  isEnded,
+  type List,
+  makeSnapshot,
+  type SnapshotFacts,
+  type SnapshotPage,
+} from './snapshot.ts'
 import { type AnyPage, listQuery, type RowsQuestion } from './take-page.ts'
 import { mayRepeat, Trouble } from './trouble.ts'
 
@@ -160,10 +166,11 @@ async function begin(ask: Ask, anchor: Anchor | null, plan: Plan): Promise<HeldS
   const { clock, place, key, source, ttlMs, epoch, offset } = ask
   const { held: last, version } = await place.load(key, ttlMs)
   const now = clock.now()
-  const isOld = last?.snapshot.lists.some(
-    ({ doubtful }) => doubtful > 0 && now - last.readAt > doubtLifeMs,
-  )
-  const held = last !== null && isOld ? copyHeld(last, last.snapshot.listTrusted()) : last
+  // An end is doubted by the request that reads it: later the provider would answer for another time.
+  const isOld = (list: List) =>
+    list.doubtful > 0 && (isEnded(list) || now - (last?.readAt ?? 0) > doubtLifeMs)
+  const isTrusted = last?.snapshot.lists.some(isOld) !== true
+  const held = last === null || isTrusted ? last : copyHeld(last, last.snapshot.listTrusted(isOld))
   if (held !== null && plan === 'held' && canUse(ask, held.snapshot.facts, anchor)) {
     // Numbered pages count only when they were looked at again: until then they are read into a copy.
     return source.reader.overlap > 0 ? copyHeld(held, held.snapshot.listPages()) : held
@@ -189,14 +196,8 @@ async function begin(ask: Ask, anchor: Anchor | null, plan: Plan): Promise<HeldS
   }
   const lists = source.queries.map(() => [])
   const snapshot = makeSnapshot(isContinued ? anchor.origin : fresh, lists)
-  return {
-    snapshot,
-    bodies: new Map(),
-    expiresAt: now + ttlMs,
-    readAt: now,
-    version,
-    saved: new Set(),
-  }
+  const expiresAt = now + ttlMs
+  return { snapshot, bodies: new Map(), expiresAt, readAt: now, version, saved: new Set() }
 }
 
 async function answer(ask: Ask, plan: Plan): Promise<Window<unknown>> {
@@ -233,7 +234,7 @@ async function answer(ask: Ask, plan: Plan): Promise<Window<unknown>> {
 
 /**
  * Reads what the window needs; returns the pages that it shows and those being compressed while others are
- * read. What came before a failure stays for the next request, but nothing in doubt, nor in place of more.
+ * read. What came before a failure stays for the next request, but not in place of more.
  */
 async function readMore(ask: Ask, held: HeldSnapshot, shown: number) {
   const { place, clock, source, owner, ttlMs, offset, limit, key } = ask
@@ -258,22 +259,15 @@ async function readMore(ask: Ask, held: HeldSnapshot, shown: number) {
     const start = rows.length - page.places.length
     if (rows.length > offset && start < offset + limit) opened.set(page.name, read)
   }
-  let isDoubted = false
-  const confirmEnd: Ask['confirmEnd'] = async (accounts) => {
-    isDoubted = true
-    await ask.confirmEnd(accounts)
-    isDoubted = false
-  }
   try {
     const mayExpire = clock.now() - (held.expiresAt - ttlMs) >= cursorLifeMs
     const settle = () => Promise.allSettled(packing)
-    await readOn({ ...ask, confirmEnd, snapshot, mayExpire, shown, take }).finally(settle)
+    await readOn({ ...ask, snapshot, mayExpire, shown, take }).finally(settle)
     return { opened, packing }
   } catch (error) {
     if (source.reader.overlap > 0) throw error
     const isLonger = (place.own.get(key)?.snapshot.order.length ?? 0) <= snapshot.order.length
-    if (isDoubted || snapshot.isComplete()) place.own.delete(key)
-    else if (bytes > 0 && !(error instanceof Trouble) && isLonger) {
+    if (bytes > 0 && !(error instanceof Trouble) && isLonger) {
       await packAll(bodies)
       await place.save(key, owner, held)
     }

@@ -3,6 +3,7 @@
  * registries.
  */
 import assert from 'node:assert/strict'
+import { globSync } from 'node:fs'
 import { test } from 'node:test'
 import { files, findLines, readText, textFiles } from './tree.ts'
 
@@ -53,6 +54,20 @@ interface Manifest {
   readonly dependencies: Readonly<Record<string, string>>
   readonly devDependencies: Readonly<Record<string, string>>
 }
+
+test('every path in a script of the repository leads to a file', () => {
+  const scripts = textFiles.filter((path) => /^scripts\/.*\.ts$/.test(path))
+  const paths = scripts.flatMap((script) =>
+    [...readText(script).matchAll(/'((?:src|tests|cli|sandbox)\/[^'\s]+\.ts)'/g)].map(
+      ([, path = '']) => path,
+    ),
+  )
+  assert.ok(paths.length > 10, 'they name files')
+  assert.deepEqual(
+    paths.filter((path) => globSync(path).length === 0),
+    [],
+  )
+})
 
 test('every dependency is pinned to one version and explained', () => {
   const manifest = JSON.parse(readText('package.json')) as Manifest
